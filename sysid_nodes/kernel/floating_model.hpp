@@ -104,11 +104,14 @@ class FloatingModel {
     }
   }
 
-  // Jacobians of a sphere's centre and of its body's rotation, in the world; data_ holds the joints' Jacobians.
+  // Jacobians of a sphere's centre and of its body's rotation, in the world; data_ holds the joints' Jacobians, and
+  // jacobian_ the body's where the contact before was on the same.
   template <typename Linear, typename Angular>
-  void contact_jacobian(const Contact &contact, Linear &linear, Angular &angular) {
-    jacobian_.setZero();
-    pin::getJointJacobian(model_, data_, contact.joint, pin::LOCAL_WORLD_ALIGNED, jacobian_);
+  void contact_jacobian(const Contact &contact, Linear &linear, Angular &angular, bool same = false) {
+    if (!same) {
+      jacobian_.setZero();
+      pin::getJointJacobian(model_, data_, contact.joint, pin::LOCAL_WORLD_ALIGNED, jacobian_);
+    }
     const Vector3 arm = data_.oMi[contact.joint].rotation() * contact.offset;
     angular = jacobian_.bottomRows<3>();
     linear = jacobian_.topRows<3>() - pin::skew(arm) * jacobian_.bottomRows<3>();

@@ -101,8 +101,10 @@ class WindowKernel(Protocol):
     ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]:
         """The residual, derivatives by three stages, by the constants and by contact variables; then the motion."""
 
-    def settle(self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int) -> Array:
-        """w (N, nc, 3), that of every inner stage moved towards its best."""
+    def settle(
+        self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, settled: float
+    ) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
+        """w (N, nc, 3), that of every inner stage moved towards its best (systems/prime/elimination.py); `residual`."""
 
 
 def window_kernel(tree: FloatingTree, constants: WindowConstants, name: str = "") -> WindowKernel | None:

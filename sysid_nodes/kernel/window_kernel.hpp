@@ -135,13 +135,14 @@ class WindowKernel : public FloatingModel {
                            motion.acceleration, motion.rotation);
   }
 
-  // w with every inner stage's variables moved towards their best for the motion.
-  Out<3> settle(Configurations q, Variables w, nb::tuple surroundings, int iterations) {
+  // w with every inner stage's variables moved towards their best for the motion; the residual there and the motion.
+  auto settle(Configurations q, Variables w, nb::tuple surroundings, int iterations, double settled) {
     const Surroundings around(surroundings);
     check(q, w, around);
-    const std::size_t count = q.shape(0), nl = 3 * nc_;
-    auto [out, out_data] = make<3>({count, nc_, 3});
-    std::copy(w.data(), w.data() + nl * count, out_data);
+    const std::size_t count = q.shape(0), inner = count - 2, nl = 3 * nc_;
+    auto [best, best_data] = make<3>({count, nc_, 3});
+    std::copy(w.data(), w.data() + nl * count, best_data);
+    auto [out, out_data] = make<2>({inner, rows()});
     Motion motion(*this, count);
     {
       nb::gil_scoped_release release;
@@ -149,13 +150,15 @@ class WindowKernel : public FloatingModel {
       set_surroundings(around);
       follow(q, motion, false);
       Stage stage(*this);
-      for (std::size_t k = 0; k + 2 < count; ++k) {
+      for (std::size_t k = 0; k < inner; ++k) {
+        double *here = best_data + nl * (k + 1);
         wanted(q, motion, k, around, stage);
         touch(motion, k, false, stage);
-        settle_stage(stage, around.smoothing, iterations, out_data + nl * (k + 1));
+        settle_stage(stage, around.smoothing, iterations, settled, here);
+        write_residual(stage, here, around.smoothing, out_data + k * rows());
       }
     }
-    return out;
+    return std::make_tuple(best, out, motion.mean, motion.turn, motion.velocity, motion.acceleration, motion.rotation);
   }
 
  private:
@@ -193,6 +196,7 @@ class WindowKernel : public FloatingModel {
   void wanted(const Configurations &q, const Motion &motion, std::size_t k, const Surroundings &around, Stage &stage);
   void touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const;
   void write_residual(Stage &stage, const double *w, double smoothing, double *out) const;
+  void hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const;
   void dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k, const Stage &stage, Terms &terms,
                          double *out);
   void constant_columns(const Motion &motion, std::size_t k, const Stage &stage, const Surroundings &around,
@@ -202,7 +206,7 @@ class WindowKernel : public FloatingModel {
   void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, const stage_math::Vector2 &slip,
                  Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;
-  void settle_stage(const Stage &stage, double smoothing, int iterations, double *w) const;
+  void settle_stage(const Stage &stage, double smoothing, int iterations, double settled, double *w) const;
 
   std::size_t n_, nv_, nc_;
   Matrix3 level_;

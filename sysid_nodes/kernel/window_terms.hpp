@@ -33,7 +33,8 @@ inline void WindowKernel::follow(const Configurations &q, Motion &motion, bool d
       const std::size_t at = k * nc_ + c;
       const pin::SE3 &place = data_.oMi[contacts_[c].joint];
       motion.centre[at] = place.act(contacts_[c].offset);
-      contact_jacobian(contacts_[c], motion.linear[at], motion.angular[at]);
+      const bool same = c > 0 && contacts_[c].joint == contacts_[c - 1].joint;
+      contact_jacobian(contacts_[c], motion.linear[at], motion.angular[at], same);
       motion.foot[at] = place.rotation();
       if (k == 0) continue;
       const Vector3 turn = stage_math::matrix_log(place.rotation() * motion.foot[at - nc_].transpose());
@@ -132,6 +133,22 @@ inline void WindowKernel::write_residual(Stage &stage, const double *w, double s
   all.tail(3 * nc_) = stage.force / force_sigma_;
 }
 
+// Adds what pinocchio's derivative by q, which holds the contacts' wrenches in the turning bodies, lacks of that in the
+// world. Contacts of one body turn alike.
+inline void WindowKernel::hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const {
+  Eigen::Matrix<double, Eigen::Dynamic, 3> held(nv_, 3);
+  for (std::size_t c = 0; c < nc_;) {
+    const pin::JointIndex joint = contacts_[c].joint;
+    const Rows3 &turn = motion.angular[(k + 1) * nc_ + c];
+    held.setZero();
+    for (; c < nc_ && contacts_[c].joint == joint; ++c) {
+      held += motion.linear[(k + 1) * nc_ + c].transpose() * stage_math::skew(MapOf<Vector3>(terms.pushes.data() + 3 * c));
+      held += turn.transpose() * stage_math::skew(MapOf<Vector3>(terms.turns.data() + 3 * c));
+    }
+    by_q -= held.lazyProduct(turn);
+  }
+}
+
 // Whitened derivatives of the dynamics by the stages k, k + 1, k + 2 (models/discrete_motion.py: chain).
 inline void WindowKernel::dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k,
                                             const Stage &stage, Terms &terms, double *out) {
@@ -149,7 +166,7 @@ inline void WindowKernel::dynamics_by_stage(const Configurations &q, const Motio
   by_q = data_.dtau_dq;
   slow = data_.dtau_dv;
   fast = data_.M.selfadjointView<Eigen::Upper>();
-  hold_in_world(pushes.data(), turns.data(), by_q);
+  hold_forces(motion, k, terms, by_q);
   for (std::size_t j = 0; j < n_; ++j) {
     const double turned = std::tanh(velocity[6 + j] / rest_);
     slow(6 + j, 6 + j) += friction_(0, j) * (1.0 - turned * turned) / rest_ + friction_(1, j);
@@ -195,8 +212,10 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
   }
 }
 
-// systems/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2.
-inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int iterations, double *w) const {
+// systems/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2,
+// until a step changes that by no more than `settled`.
+inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int iterations, double settled,
+                                       double *w) const {
   const std::size_t nl = 3 * nc_;
   Matrix gram = stage.columns.transpose() * stage.columns;
   gram.diagonal().array() += 1.0 / (force_sigma_ * force_sigma_);
@@ -231,7 +250,7 @@ inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int
     }
     hessian.diagonal() *= 1.0 + damping;
     const Vector trial = best - hessian.llt().solve(gradient);
-    const double there = evaluate(trial, there_slope, there_gap);
+    const double there = evaluate(trial, there_slope, there_gap), gain = cost - there;
     if (there < cost) {
       best = trial;
       slope = there_slope;
@@ -241,6 +260,7 @@ inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int
     } else {
       damping = std::max(30.0 * damping, 1e-3);
     }
+    if (std::abs(gain) <= settled) break;
   }
   Eigen::Map<Vector>(w, nl) = best;
 }

@@ -17,6 +17,7 @@ to be averaged, and so are the contact forces that come out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +103,23 @@ def discrete_motion(q: Array, dt: float) -> DiscreteMotion:
         array[:, :3] = np.einsum("kji,kj->ki", rotation[1:-1], array[:, :3])
     acceleration[:, :3] -= cross(velocity[:, 3:6], velocity[:, :3])
     return DiscreteMotion(dt, mean, right_log_jacobian(turn), velocity, acceleration, rotation)
+
+
+def join_motions(parts: Sequence[DiscreteMotion]) -> DiscreteMotion:
+    """The motion of stages of which each part has two in common with the next."""
+
+    def join(name: str, shared: int) -> Array:
+        arrays = [getattr(part, name) for part in parts]
+        return np.concatenate([*(array[: len(array) - shared] for array in arrays[:-1]), arrays[-1]])
+
+    return DiscreteMotion(
+        parts[0].dt,
+        join("mean", 1),
+        join("turn_jacobian", 1),
+        join("velocity", 0),
+        join("acceleration", 0),
+        join("rotation", 2),
+    )
 
 
 def chain(

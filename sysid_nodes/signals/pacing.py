@@ -106,6 +106,7 @@ class Pacer:
         self._patience = config.patience
         self._limit = config.max_lag
         self.solve_time = self.load = 0.0
+        self._expected = self._now = 0.0  # time that the next solve is thought to take, of the newest reading [s]
         self.skipping = False
         self.changes = 0
 
@@ -140,7 +141,8 @@ class Pacer:
             usual: false for the solve after a start, which takes longer than those that follow.
         """
         config = self._config
-        self.solve_time = solve_time
+        self.solve_time = self._expected = solve_time
+        self._now = now
         if not usual:
             # Where a start takes longer than the lag allowed, to skip would mean to start over and over.
             self._limit = max(config.max_lag, 2.0 * solve_time)
@@ -167,11 +169,13 @@ class Pacer:
 
         Args:
             lag: behind the newest reading.
-            ahead: whether a solve is to come, which may take as long as the last one. At the cheapest pace, where no
-                other work is left to shed, it is not begun if it would end too late.
+            ahead: whether a solve is to come, which may take as long as the last one. If it would end too late, all
+                work that can be shed is shed at once; where nothing is left to shed, it is not begun.
         """
-        cheapest = self._level + 1 == len(self._paces)
-        if lag + (self.solve_time if ahead and cheapest else 0.0) > self._limit:
+        last = len(self._paces) - 1
+        if ahead and lag + self._expected > self._limit and self._level < last:
+            self._change(last, self._now)
+        if lag + (self._expected if ahead and self._level == last else 0.0) > self._limit:
             self.skipping = True
         elif lag < 0.25 * self._config.max_lag:
             self.skipping = False
@@ -200,5 +204,6 @@ class Pacer:
         self._level, self._changed = level, now
         self._worst = max(self._worst, level)
         self.load *= before.hop / self.pace.hop
+        self._expected *= self.pace.window / before.window
         self._count = 0
         self.changes += 1

@@ -112,6 +112,22 @@ def test_skipping_goes_on_until_the_lag_is_small() -> None:
     assert "skipped" in pacer.finding
 
 
+def test_a_solve_that_would_end_too_late_has_all_work_shed_that_can_be_first() -> None:
+    """At once and by name; a window of a third of the stages is thought to take a third of the time."""
+    config = PacingConfig(max_lag=0.4)
+    pacer = Pacer(config, WINDOW, DT)
+    pacer.note_solve(1.0, 0.24, 0.1)
+    assert not pacer.watch(0.15, ahead=True)
+    assert not pacer.slowed
+    assert not pacer.watch(0.17)
+    assert not pacer.slowed
+    assert not pacer.watch(0.17, ahead=True)
+    assert pacer.pace == Pace(config.most_hop, config.shortest)
+    assert "cannot keep up: a solve every 8 steps instead of 1 over 10 stages" in pacer.finding
+    assert not pacer.watch(0.31, ahead=True)
+    assert pacer.watch(0.33, ahead=True)
+
+
 def test_a_solve_that_would_end_too_late_is_not_begun_where_nothing_else_can_be_shed() -> None:
     """Skipping, though, ends by the lag that there is, or it would never end."""
     pacer = Pacer(PacingConfig(max_lag=0.4, hop=4, most_hop=4, shortest=WINDOW), WINDOW, DT)

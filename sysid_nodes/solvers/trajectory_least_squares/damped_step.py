@@ -9,7 +9,7 @@ from typing import Generic
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.factor import Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import (
     ParameterRows,
@@ -58,6 +58,7 @@ class DampedStep(Generic[Point]):
         damped: damping delta' D delta.
         bent: by how much the model falls less for the constraints.
         length: largest |delta_i| sqrt(H_ii).
+        factor: of the damped Hessian.
     """
 
     problem: Problem[Point]
@@ -69,6 +70,7 @@ class DampedStep(Generic[Point]):
     damped: float
     bent: float
     length: float
+    factor: Factor
 
     def take(self, share: float = 1.0) -> Trial[Point]:
         """The step or, without constraints, a part of it."""
@@ -95,9 +97,13 @@ def damped_step(
     value: float,
     damping: float,
     constraints: Callable[[Point], ParameterRows] | None,
+    room: Factor | None = None,
 ) -> DampedStep[Point] | None:
-    """The step; None where the damped Hessian is not positive definite or constraints clash."""
-    factor = factorise(equations, damping)
+    """The step; None where the damped Hessian is not positive definite or constraints clash.
+
+    `room` as in `factorise`.
+    """
+    factor = factorise(equations, damping, room=room)
     held: ParameterStep | None = None
     if factor is not None and constraints is not None:
         held = constrained_step(factor.corner, factor.parameter_gradient, constraints(point))
@@ -113,4 +119,4 @@ def damped_step(
             damped += damping * float(np.sum(scale * delta**2))
             length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
     bent = 0.0 if held is None else held.slack_product
-    return DampedStep(problem, losses, point, value, step, slope, damped, bent, length)
+    return DampedStep(problem, losses, point, value, step, slope, damped, bent, length, factor)

@@ -67,23 +67,26 @@ class Factor:
             return np.zeros((layout.stages, layout.local))
         window = structure.local_first[:, None] + np.arange(structure.width)
         reach = structure.width * layout.size
-        moved = np.einsum("kij,kj->ki", self.local_rows[:, :, :reach], stage[window].reshape(layout.stages, reach))
-        moved += self.local_rows[:, :, reach:-1] @ parameter + self.local_rows[:, :, -1]
+        coupled = np.ones((layout.stages, self.local_rows.shape[2]))
+        coupled[:, :reach], coupled[:, reach:-1] = stage[window].reshape(layout.stages, reach), parameter
+        moved = np.einsum("kij,kj->ki", self.local_rows, coupled)
         return np.asarray(-np.einsum("kji,kj->ki", self.local_root, moved))
 
 
-def factorise(equations: NormalEquations, damping: float) -> Factor | None:
+def factorise(equations: NormalEquations, damping: float, *, room: Factor | None = None) -> Factor | None:
     """Factor of H + damping * D, or None when that is not positive definite to working precision.
 
     D is the diagonal of H, or of those groups that measure steps. A coordinate that occurs in no residual has a zero
-    diagonal; it is given the diagonal 1 when damped. Local variables that no block holds stay where they are.
+    diagonal; it is given the diagonal 1 when damped. Local variables that no block holds stay where they are. `room`, a
+    factor of equations of the same structure that is needed no longer, gives its memory: to ask for as much anew takes
+    as long as to fill it.
     """
     if equations.measured is not None and damping > 0.0:
         equations, damping = equations.damped(damping), 0.0
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
         eliminated = (
-            _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping)
+            _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping, room)
         )
     if eliminated is None:
         return None
@@ -129,14 +132,15 @@ def _eliminate(equations: NormalEquations, damping: float) -> tuple[NormalEquati
 
 
 def _eliminate_compiled(
-    kernel: Any, equations: NormalEquations, damping: float
+    kernel: Any, equations: NormalEquations, damping: float, room: Factor | None
 ) -> tuple[NormalEquations, Array, Array] | None:
     """`_eliminate` by the kernel."""
-    reduced, terms = _copy(equations), equations.local
+    reduced, terms = _copy(equations) if room is None else _copy_into(room, equations), equations.local
     hessian = root = rows = np.zeros((0, 0, 0))
     if terms is not None:
-        hessian, root = terms.hessian, np.zeros(terms.hessian.shape)
-        rows = np.concatenate([terms.stage, terms.parameter, terms.gradient[:, :, None]], axis=2)
+        parts = [terms.stage, terms.parameter, terms.gradient[:, :, None]]
+        hessian, root = terms.hessian, np.zeros(terms.hessian.shape) if room is None else room.local_root
+        rows = np.concatenate(parts, axis=2, out=None if room is None else room.local_rows)
     done = kernel.factorise(
         damping,
         equations.windows.local_first,
@@ -182,6 +186,22 @@ def _copy(equations: NormalEquations) -> NormalEquations:
         border=equations.border.copy(),
         corner=equations.corner.copy(),
         gradient=equations.gradient.copy(),
+        parameter_gradient=equations.parameter_gradient.copy(),
+    )
+
+
+def _copy_into(room: Factor, equations: NormalEquations) -> NormalEquations:
+    """`_copy` in the memory of a factor."""
+    border, gradient = room.border.reshape(equations.border.shape), room.gradient.reshape(equations.gradient.shape)
+    np.copyto(room.band.storage, equations.band.storage)
+    np.copyto(border, equations.border)
+    np.copyto(gradient, equations.gradient)
+    return replace(
+        equations,
+        band=room.band,
+        border=border,
+        corner=equations.corner.copy(),
+        gradient=gradient,
         parameter_gradient=equations.parameter_gradient.copy(),
     )
 

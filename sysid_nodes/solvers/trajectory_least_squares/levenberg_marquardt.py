@@ -14,7 +14,7 @@ sigma or relative to the cost: residuals are whitened.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -23,11 +23,17 @@ import numpy as np
 from sysid_nodes.data.config import option
 from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.damped_step import DampedStep, Trial, damped_step, gradients
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
+    NormalEquations,
+    assemble,
+    assemble_pieces,
+)
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
-from sysid_nodes.solvers.trajectory_least_squares.problem import Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, InPieces, Loss, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
+from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,7 @@ class _Descent(Generic[Point]):
         self._rejected = 0.0
         self._iterations = self._degenerate = self._slow = self._vain = 0
         self._gains: deque[float] = deque(maxlen=_PATIENCE)
+        self._room: Factor | None = None  # of the step before, whose memory the next one takes
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
         """Iterates until a reason to stop is found."""
@@ -152,8 +159,10 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        step = damped_step(self._problem, self._point, self._equations, self._losses, before, damping, self._rows)
+        problem, room = self._problem, self._room
+        step = damped_step(problem, self._point, self._equations, self._losses, before, damping, self._rows, room)
         self._degenerate += step is None
+        self._room = room if step is None else step.factor
         trial, taken = (None, None) if step is None else self._try(step, damping)
         if taken is None:
             self._raise_damping()
@@ -235,15 +244,36 @@ class _Descent(Generic[Point]):
 
     def _renew_model(self) -> SolveStatus | None:
         """Linearises at the point that was reached."""
-        self._equations, self._losses, _ = _linearise(self._problem, self._point)
+        self._equations, self._losses, _ = _linearise(self._problem, self._point, self._equations)
         return None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
 
 
-def _linearise(problem: Problem[Point], point: Point) -> tuple[NormalEquations, list[Loss | None], float]:
-    groups = problem.linearise(point)
-    losses = [blocks.loss for blocks in groups]
-    value = cost([blocks.residual for blocks in groups], losses)
-    return assemble(groups, problem.layout), losses, value
+def _linearise(
+    problem: Problem[Point], point: Point, room: NormalEquations | None = None
+) -> tuple[NormalEquations, list[Loss | None], float]:
+    """The linear model, losses of its groups and the cost; `room` as in `assemble_pieces`."""
+    if not isinstance(problem, InPieces):
+        groups = problem.linearise(point)
+        return assemble(groups, problem.layout), _losses(groups), _cost(groups)
+    values: list[float] = []
+
+    def counted() -> Iterator[Sequence[Blocks]]:
+        for groups in problem.pieces(point):
+            values.append(_cost(groups))
+            yield groups
+
+    shapes = problem.shapes()
+    structure = windows(shapes, problem.layout)
+    equations = assemble_pieces(counted(), structure, problem.layout, room=room)
+    return equations, _losses(shapes), sum(values)
+
+
+def _losses(groups: Sequence[Blocks]) -> list[Loss | None]:
+    return [blocks.loss for blocks in groups]
+
+
+def _cost(groups: Sequence[Blocks]) -> float:
+    return cost([blocks.residual for blocks in groups], _losses(groups))
 
 
 def _is_finite(equations: NormalEquations, value: float) -> bool:

@@ -6,7 +6,7 @@ A group of blocks is added with one product of its columns by themselves and one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,16 +121,49 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
     Raises:
         SamplesError: shapes do not fit.
     """
-    structure = windows(groups, layout)
-    groups = [reweight(blocks) for blocks in groups]
+    return assemble_pieces([groups], windows(groups, layout), layout)
+
+
+def assemble_pieces(
+    pieces: Iterable[Sequence[Blocks]], structure: Windows, layout: Layout, *, room: NormalEquations | None = None
+) -> NormalEquations:
+    """`assemble` of blocks that come in pieces.
+
+    Args:
+        pieces: each is added before the next is asked for.
+        structure: of all of them together.
+        layout: sizes.
+        room: equations of the same structure that are needed no longer, whose memory these take.
+    """
+    equations, kernel = _zero(structure, layout) if room is None else _clear(room), compiled_normal_equations()
+    for groups in pieces:
+        plain = [reweight(blocks) for blocks in groups]
+        if kernel is not None:
+            for blocks in plain:
+                _add_compiled(kernel, equations, blocks)
+        else:
+            for same in _group_by_windows(plain):
+                _add(equations, same)
+    return equations
+
+
+def _clear(equations: NormalEquations) -> NormalEquations:
+    """The same memory, zero."""
+    own, terms = equations, equations.local
+    arrays = [own.band.storage, own.border, own.corner, own.gradient, own.parameter_gradient]
+    for array in [*arrays, *([] if terms is None else [terms.hessian, terms.stage, terms.parameter, terms.gradient])]:
+        array.fill(0.0)
+    return equations
+
+
+def _zero(structure: Windows, layout: Layout) -> NormalEquations:
     s, n, p, own = layout.stages, layout.size, layout.parameters, layout.local
-    reach = structure.width * n
-    local = None
+    reach, local = structure.width * n, None
     if structure.local_used.any():
         local = LocalTerms(
             np.zeros((s, own, own)), np.zeros((s, own, reach)), np.zeros((s, own, p)), np.zeros((s, own))
         )
-    equations = NormalEquations(
+    return NormalEquations(
         layout,
         structure,
         Band.zeros(s, n, structure.width),
@@ -141,14 +174,6 @@ def assemble(groups: Sequence[Blocks], layout: Layout) -> NormalEquations:
         local,
         _measured(groups, layout),
     )
-    kernel = compiled_normal_equations()
-    if kernel is not None:
-        for blocks in groups:
-            _add_compiled(kernel, equations, blocks)
-        return equations
-    for same in _group_by_windows(groups):
-        _add(equations, same)
-    return equations
 
 
 def _measured(groups: Sequence[Blocks], layout: Layout) -> tuple[Array, Array, Array] | None:

@@ -10,9 +10,9 @@ each has unit variance under the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from sysid_nodes.exceptions import SamplesError
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Point = TypeVar("Point")
+At = TypeVar("At", contravariant=True)
 Loss = Callable[[Array], tuple[Array, Array]]
 """(B,) squared norms s -> (B,) rho(s) and (B,) rho'(s) >= 0; rho(s) <= s near 0 with rho(0) = 0, rho'(0) = 1."""
 
@@ -88,6 +89,17 @@ class Problem(Protocol[Point]):
 
     def retract(self, point: Point, stage_step: Array, parameter_step: Array, local_step: Array) -> Point:
         """The point after tangent steps of shapes (T + 1, n), (p,) and (T + 1, l)."""
+
+
+@runtime_checkable
+class InPieces(Protocol[At]):
+    """A problem whose linear model is made piece by piece: a long one never is in memory as a whole."""
+
+    def pieces(self, point: At) -> Iterator[Sequence[Blocks]]:
+        """Every block of `linearise` once, in pieces that are needed no longer when the next one is asked for."""
+
+    def shapes(self) -> Sequence[Blocks]:
+        """Blocks on the same windows and owners as those of `linearise`, whatever their numbers and rows."""
 
 
 def check(blocks: Blocks, layout: Layout, group: int) -> int:

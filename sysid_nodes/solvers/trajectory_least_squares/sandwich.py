@@ -14,18 +14,21 @@ stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble_pieces
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 _EPSILON = 1e-2
 """Largest share of a weight's change; smaller leaves more to rounding."""
+
+_CACHED = 2**17
+"""Numbers of scaled rows held at a time: a megabyte."""
 
 
 def sandwich(
@@ -43,8 +46,7 @@ def sandwich(
     if not (np.isfinite(largest) and largest > 0.0):
         return None
     epsilon = _EPSILON / largest
-    pairs = zip(groups, variances, strict=True)
-    noise = assemble([_scale_rows(reweight(blocks), variance) for blocks, variance in pairs], stated.layout)
+    noise = assemble_pieces(_scaled_pieces(groups, variances), stated.windows, stated.layout)
 
     def reweighted_posterior(sign: float) -> Posterior | None:
         return posterior(stated.add(noise, sign * epsilon))
@@ -84,14 +86,24 @@ def _clip_between(found: Array, plain: Array, least: float, largest: float) -> A
     return np.asarray(out)
 
 
-def _scale_rows(blocks: Blocks, weight: Array) -> Blocks:
-    """Rows, of plain least squares, times the roots of their weights (B, m)."""
-    root = np.sqrt(weight)
-    rows = root[:, :, None]
+def _scaled_pieces(groups: Sequence[Blocks], weights: Sequence[Array]) -> Iterator[list[Blocks]]:
+    """Plain least-squares rows times the roots of their weights (B, m), of a few blocks at a time."""
+    for blocks, weight in zip(map(reweight, groups), weights, strict=True):
+        root = np.sqrt(weight)
+        size = max(1, _CACHED // max(blocks.jacobian[:1].size, 1))
+        for begin in range(0, len(root), size):
+            yield [_scale_rows(blocks, slice(begin, begin + size), root[begin : begin + size, :, None])]
+
+
+def _scale_rows(blocks: Blocks, part: slice, root: Array) -> Blocks:
+    """Some of the blocks, their rows times factors (B, m, 1)."""
+    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
     return replace(
         blocks,
-        residual=blocks.residual * root,
-        jacobian=blocks.jacobian * rows,
-        parameter_jacobian=None if blocks.parameter_jacobian is None else blocks.parameter_jacobian * rows,
-        local_jacobian=None if blocks.local_jacobian is None else blocks.local_jacobian * rows,
+        first=blocks.first[part],
+        residual=blocks.residual[part] * root[:, :, 0],
+        jacobian=blocks.jacobian[part] * root,
+        parameter_jacobian=None if parameter is None else parameter[part] * root,
+        local_jacobian=None if local is None else local[part] * root,
+        local=None if blocks.local is None else blocks.local[part],
     )

@@ -20,13 +20,17 @@ from sysid_nodes.models import contact
 from sysid_nodes.systems.prime.contacts import ContactLaw
 
 Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 ITERATIONS = 4
 """More change the outer iteration no further."""
 
+SETTLED = 1e-8
+"""Change of a stage's sum of squares that ends its iterations before."""
+
 
 def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw) -> Array:
-    """w (K, nc, 3) after a few Levenberg-Marquardt steps, each stage with its own damping.
+    """w (K, nc, 3) after Levenberg-Marquardt steps, each stage with its own damping.
 
     Args:
         w: (K, nc, 3) start.
@@ -37,30 +41,32 @@ def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: Contac
     """
     gram = columns.swapaxes(-1, -2) @ columns + np.eye(columns.shape[2]) / law.config.force_sigma**2
     linear = np.einsum("kvi,kv->ki", columns, wanted)
-    scale = np.tile(law.scale, w.shape[1])
-    damping = np.full(len(w), 1e-6)
+    w, damping, going = w.copy(), np.full(len(w), 1e-6), np.arange(len(w))
 
-    def evaluate(w: Array) -> tuple[Array, Array, Array]:
-        force = law.force(w).reshape(len(w), -1)
-        slope = np.einsum("kij,kj->ki", gram, force) + linear
-        gap = (velocity - contact.smooth_projection(w, law.smoothing)).reshape(len(w), -1) * scale
-        cost = np.einsum("ki,ki->k", force, slope + linear) + np.einsum("ki,ki->k", gap, gap)
+    def evaluate(w: Array, going: IntArray) -> tuple[Array, Array, Array]:
+        force = law.force(w).reshape(len(w), linear.shape[1])
+        slope = np.einsum("kij,kj->ki", gram[going], force) + linear[going]
+        gap = (velocity[going] - contact.smooth_projection(w, law.smoothing)) * law.scale
+        cost = np.einsum("ki,ki->k", force, slope + linear[going]) + np.einsum("kci,kci->k", gap, gap)
         return slope, gap, cost
 
-    slope, gap, cost = evaluate(w)
+    slope, gap, cost = evaluate(w, going)
     for _ in range(ITERATIONS):
-        by_force = law.force_jacobian(w)
-        by_gap = contact.smooth_projection_jacobian(w, law.smoothing) * law.scale[:, None]
-        gradient = np.einsum("kcij,kci->kcj", by_force, slope.reshape(w.shape))
-        gradient -= np.einsum("kcij,kci->kcj", by_gap, gap.reshape(w.shape))
-        step = _step(gram, by_force, by_gap, gradient, damping)
-        trial = w + step
-        slope_there, gap_there, cost_there = evaluate(trial)
-        better = cost_there < cost
-        w = np.where(better[:, None, None], trial, w)
-        slope, gap = np.where(better[:, None], slope_there, slope), np.where(better[:, None], gap_there, gap)
-        cost = np.where(better, cost_there, cost)
-        damping = np.where(better, np.maximum(0.1 * damping, 1e-9), np.maximum(30.0 * damping, 1e-3))
+        here = w[going]
+        by_force = law.force_jacobian(here)
+        by_gap = contact.smooth_projection_jacobian(here, law.smoothing) * law.scale[:, None]
+        gradient = np.einsum("kcij,kci->kcj", by_force, slope[going].reshape(here.shape))
+        gradient -= np.einsum("kcij,kci->kcj", by_gap, gap[going])
+        trial = here + _step(gram[going], by_force, by_gap, gradient, damping[going])
+        slope_there, gap_there, cost_there = evaluate(trial, going)
+        gain = cost[going] - cost_there
+        better = gain > 0.0
+        taken = going[better]
+        w[taken], slope[taken], gap[taken] = trial[better], slope_there[better], gap_there[better]
+        cost[taken] = cost_there[better]
+        eased, raised = np.maximum(0.1 * damping[going], 1e-9), np.maximum(30.0 * damping[going], 1e-3)
+        damping[going] = np.where(better, eased, raised)
+        going = going[np.abs(gain) > SETTLED]
     return w
 
 
@@ -74,5 +80,5 @@ def _step(gram: Array, by_force: Array, by_gap: Array, gradient: Array, damping:
     dense = hessian.transpose(0, 1, 3, 2, 4).reshape(count, 3 * nc, 3 * nc)
     row = np.arange(3 * nc)
     dense[:, row, row] *= 1.0 + damping[:, None]
-    solved = np.asarray(np.linalg.solve(dense, gradient.reshape(count, -1, 1)), dtype=np.float64)
+    solved = np.asarray(np.linalg.solve(dense, gradient.reshape(count, 3 * nc, 1)), dtype=np.float64)
     return -solved.reshape(gradient.shape)

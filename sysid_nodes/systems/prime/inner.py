@@ -7,8 +7,9 @@ The compiled window kernel makes a window of 30 stages some ten times faster; wi
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from sysid_nodes.models.rotations import cross
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
-from sysid_nodes.systems.prime.elimination import ITERATIONS, settle
+from sysid_nodes.systems.prime.elimination import ITERATIONS, SETTLED, settle
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.surroundings import (
     add_columns,
@@ -39,6 +40,10 @@ from sysid_nodes.systems.prime.surroundings import (
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
+
+
+_CACHED = 2**17
+"""Numbers of a part of the rows' derivatives: a megabyte."""
 
 
 class InnerRows(Protocol):
@@ -59,6 +64,10 @@ class InnerRows(Protocol):
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """The same with derivatives."""
+        ...
+
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+        """The same in parts of the window, one after the other, each with the motion of its own stages."""
         ...
 
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
@@ -105,6 +114,10 @@ class ReferenceRows:
         dynamics = replace(dynamics, parameter_jacobian=columns[:, :nv])
         return dynamics, replace(contact, parameter_jacobian=columns[:, nv:]), at.motion
 
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+        """See `InnerRows`; one part."""
+        yield self.blocks(point, law)
+
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
@@ -115,6 +128,15 @@ class ReferenceRows:
         velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
         inner = settle(part.w[1:-1], wanted, columns, velocity, at.law)
         return np.concatenate([part.w[:1], inner, part.w[-1:]])
+
+
+class _Settled(NamedTuple):
+    """A window whose contact variables were settled last: its residuals, asked for next, were made on the way."""
+
+    q: Array
+    w: Array
+    around: WindowSurroundings
+    found: Sequence[Array]
 
 
 @dataclass(frozen=True)
@@ -133,23 +155,45 @@ class CompiledRows:
     parameters: Parameters
     dynamics: DynamicsRows
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
+    _settled: list[_Settled] = field(default_factory=list, repr=False, compare=False)
 
     def weigh_torques(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, dynamics=self.dynamics.weigh_torques(factor), _last={})
+        return replace(self, dynamics=self.dynamics.weigh_torques(factor), _last={}, _settled=[])
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        out, *motion = self.kernel.residual(point.q, point.w, self._surroundings(point.theta, law))
+        around = self._surroundings(point.theta, law)
+        settled = self._settled[-1] if self._settled else None
+        if settled is not None and settled.q is point.q and settled.w is point.w and settled.around is around:
+            out, *motion = settled.found
+        else:
+            out, *motion = self.kernel.residual(point.q, point.w, around)
         nv = self.base.nv
         return out[:, :nv], out[:, nv:], DiscreteMotion(law.dt, *motion)
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
+        return self._blocks(point, law, self._columns(point.theta), 0, len(point.q) - 2)
+
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+        """See `InnerRows`; parts that the processor's cache holds."""
+        columns, count = self._columns(point.theta), len(point.q) - 2
+        nv, nl = self.base.nv, 3 * self.base.contacts
+        size = max(1, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
+        for begin in range(0, count, size):
+            yield self._blocks(point, law, columns, begin, min(begin + size, count))
+
+    def _blocks(
+        self, point: Trajectory, law: ContactLaw, columns: WindowColumns, begin: int, end: int
+    ) -> tuple[Blocks, Blocks, DiscreteMotion]:
+        """Of inner stages begin to end - 1."""
+        stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
+        part = around._replace(torque=around.torque[begin:end], scale=around.scale[begin:end])
         out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
-            point.q, point.w, self._surroundings(point.theta, law), self._columns(point.theta)
+            point.q[stages], point.w[stages], part, columns
         )
-        first, nv = np.arange(len(out)), self.base.nv
+        first, nv = np.arange(begin, end), self.base.nv
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
             for rows in (slice(nv), slice(nv, None))
@@ -159,8 +203,10 @@ class CompiledRows:
     def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
-        around = around._replace(torque=around.torque[first:], scale=around.scale[first:])
-        return self.kernel.settle(point.q[first:], point.w[first:], around, ITERATIONS)
+        part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
+        w, *found = self.kernel.settle(point.q[first:], point.w[first:], part, ITERATIONS, SETTLED)
+        self._settled[:] = [] if first else [_Settled(point.q, w, around, found)]
+        return w
 
     def _surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
         """Those of the last constants asked for are kept: motion moves more often than they do."""

@@ -16,16 +16,17 @@ stage: the normal equations are block-pentadiagonal with an arrow, whatever the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.models.discrete_motion import difference, difference_jacobian, retract
+from sysid_nodes.models.discrete_motion import difference, difference_jacobian, join_motions, retract
 from sysid_nodes.sensors import Samples
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, evaluate
@@ -116,8 +117,30 @@ class PrimeProblem:
         """All residual blocks with derivatives, in the order of `groups`."""
         dynamics, contact, motion = self.inner.blocks(point, self.law)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
-        groups = [dynamics, contact, *sensors, *self.priors(point)]
-        return groups if self.free is None else [_choose_parameters(blocks, self.free) for blocks in groups]
+        return self._by_free([dynamics, contact, *sensors, *self.priors(point)])
+
+    def pieces(self, point: Trajectory) -> Iterator[Sequence[Blocks]]:
+        """The same: dynamics and contacts of a few stages at a time, then all else."""
+        parts = []
+        for dynamics, contact, motion in self.inner.pieces(point, self.law):
+            parts.append(motion)
+            yield self._by_free([dynamics, contact])
+        motion = join_motions(parts)
+        sensors = (readings.blocks(point, motion) for readings in self.readings)
+        yield self._by_free([*sensors, *self.priors(point)])
+
+    def shapes(self) -> Sequence[Blocks]:
+        """Blocks without rows in the order of `groups`, on their widest windows, with their losses."""
+        layout = self.layout
+
+        def rowless(first: npt.NDArray[np.intp], width: int, loss: Loss | None = None) -> Blocks:
+            return Blocks(first, np.zeros((len(first), 0)), np.zeros((len(first), 0, width * layout.size)), loss=loss)
+
+        stages, start = np.arange(self.stages - 2), np.zeros(1, dtype=np.intp)
+        none = np.zeros((len(stages), 0, layout.local))
+        inner = replace(rowless(stages, 3), local_jacobian=none, local=stages + 1)
+        sensors = (rowless(start, 3, readings.loss) for readings in self.readings)
+        return [inner, inner, *sensors, rowless(start, self.arrival.prior.width), rowless(start, 1)]
 
     def residuals(self, point: Trajectory) -> Sequence[Array]:
         """The residuals alone."""
@@ -125,6 +148,14 @@ class PrimeProblem:
         sensors = (readings.residual(point, motion) for readings in self.readings)
         arrival = self.arrival.prior.residual(*self._arrival_differences(point))
         return [dynamics, contact, *sensors, arrival, self._from_mean(point)]
+
+    def _by_free(self, groups: Sequence[Blocks]) -> Sequence[Blocks]:
+        """Groups with derivatives by the columns of theta that steps move."""
+        if self.free is None:
+            return groups
+        slopes = (blocks.parameter_jacobian for blocks in groups)
+        chosen = (None if by is None else np.ascontiguousarray(by[:, :, self.free]) for by in slopes)
+        return [replace(blocks, parameter_jacobian=by) for blocks, by in zip(groups, chosen, strict=True)]
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -144,7 +175,7 @@ class PrimeProblem:
     def settle_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
         w = self.inner.settle_contacts(point, self.law, first)
-        return replace(point, w=np.concatenate([point.w[:first], w]))
+        return replace(point, w=np.concatenate([point.w[:first], w]) if first else w)
 
     def _arrival_differences(self, point: Trajectory) -> tuple[Array, Array]:
         """Differences from the arrival's reference."""
@@ -175,11 +206,6 @@ class PrimeProblem:
 
     def _from_mean(self, point: Trajectory) -> Array:
         return prior_residual(self.model.parameters, self.model.config.inertia, point.theta)[None]
-
-
-def _choose_parameters(blocks: Blocks, free: npt.NDArray[np.intp]) -> Blocks:
-    by = blocks.parameter_jacobian
-    return replace(blocks, parameter_jacobian=None if by is None else np.ascontiguousarray(by[:, :, free]))
 
 
 def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arrival: Arrival) -> PrimeProblem:

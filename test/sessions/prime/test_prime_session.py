@@ -14,6 +14,7 @@ from shared.quick_and_slow import mark_slow
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sensors import sensor_configs
+from sysid_nodes.sessions.prime import session as prime_session
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.update import PrimeUpdate
@@ -235,6 +236,17 @@ def test_a_reset_starts_from_nothing() -> None:
     assert session.judgement.status is PrimeStatus.STARTING
     assert session.received == 0
     assert feed_all(session, record()[0])[-1].judgement.status is PrimeStatus.GOOD
+
+
+def test_the_history_of_a_long_session_is_thinned_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prime_session, "_MOST_HISTORY", 4)
+    session = make_session()
+    updates = feed_all(session, record()[0])
+    times = np.array([entry.t for entry in session.history])
+    assert 3 <= len(times) <= 4
+    assert times[0] < START + 0.3
+    assert np.diff(times).min() > 0.9  # twice the distance that entries have at first
+    assert times[-1] > updates[-1].t - 1.0
 
 
 # -- with the estimator

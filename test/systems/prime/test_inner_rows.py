@@ -11,7 +11,9 @@ from shared.legged_states import random_samples, random_states
 from shared.moving_robot import random_trajectory
 
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig, build_model
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble, assemble_pieces
+from sysid_nodes.solvers.trajectory_least_squares.windows import windows
+from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, ProcessConfig, build_model, inner
 from sysid_nodes.systems.prime.inner import CompiledRows, ReferenceRows
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -59,6 +61,47 @@ def test_compiled_rows_are_the_reference(name: str, law: str, unknown: float) ->
         ours, theirs = compiled.settle_contacts(point, first).w, reference.settle_contacts(point, first).w
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
         np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
+
+
+def test_the_linear_model_in_pieces_is_that_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To rounding, of pieces of a stage each, all constants or some of them free, sensors and their losses included."""
+    monkeypatch.setattr(inner, "_CACHED", 1)
+    compiled, reference, point = both("go2", "coulomb", 0.05)
+    for problem in (compiled, compiled.fix_constants(), reference):
+        groups, layout, shapes = problem.linearise(point), problem.layout, problem.shapes()
+        pieces = list(problem.pieces(point))
+        assert len(pieces) == 1 + (STAGES - 2 if isinstance(problem.inner, CompiledRows) else 1)
+        assert [blocks.loss for blocks in shapes] == [blocks.loss for blocks in groups]
+        whole, parts = assemble(groups, layout), assemble_pieces(pieces, windows(shapes, layout), layout)
+        assert whole.local is not None
+        assert parts.local is not None
+        for name in ("border", "corner", "gradient", "parameter_gradient"):
+            assert_near(getattr(parts, name), getattr(whole, name))
+        for name in ("hessian", "stage", "parameter", "gradient"):
+            assert_near(getattr(parts.local, name), getattr(whole.local, name))
+        assert_near(parts.band.columns, whole.band.columns)
+
+
+def assert_near(found: np.ndarray, wanted: np.ndarray) -> None:
+    """To rounding of sums in another order."""
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_residuals_of_a_settled_point_are_those_of_its_numbers() -> None:
+    """They are made when contact variables are settled, and no longer those once anything has changed."""
+    problem, _, point = both("go2", "coulomb", 0.05)
+    settled = problem.settle_contacts(point)
+    kept = problem.residuals(settled)
+    for mine, again in zip(kept, problem.residuals(replace(settled, q=settled.q.copy())), strict=True):
+        np.testing.assert_array_equal(mine, again)
+    others = (
+        replace(settled, q=random_trajectory("go2", 3, STAGES)),
+        replace(settled, w=settled.w + 0.1),
+        replace(settled, theta=settled.theta + 0.01),
+    )
+    for other in others:
+        assert np.abs(problem.residuals(other)[0] - kept[0]).max() > 1e-3
+    assert np.abs(problem.with_smoothing(1e-2).residuals(settled)[1] - kept[1]).max() > 1e-3
 
 
 @pytest.mark.parametrize("implementation", [0, 1])
