@@ -32,7 +32,7 @@ _MODEL = 0.05
 """Errors are at least this share of what the reading varies by: a model of friction and masses is no better."""
 
 _HALF = 0.5
-"""What such a likelihood counts, as the errors are only roughly like that."""
+"""Share of such a likelihood that counts, as the errors are only roughly like that."""
 
 _MOST = 80
 """Windows that are looked at, those next to where friction turns first."""
