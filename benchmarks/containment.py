@@ -3,9 +3,10 @@
 
 Gen3 with random payloads (also ones on the edge of what is physical), torque errors at their bound both random and
 aimed, the other parameters anywhere in their box and at its corners, quantised encoders, jittered and wrong stamps,
-velocity error, joints that reverse or stand still. Every result of the stream is checked, not only the last one; an
-INCONSISTENT, or a window rejected for an assumption that does hold, counts as a failure too. The same data go through
-the paper's sensitivity method. Trials already in the records file are not run again.
+velocity error, joints that reverse or stand still, rows over one to eight windows. Every result of the stream is
+checked, not only the last one; an INCONSISTENT, or a window rejected for an assumption that does hold, counts as a
+failure too. The same data go through the paper's sensitivity method. Trials already in the records file are not run
+again.
 
 Exit status 1 when set_membership failed anywhere.
 """
@@ -138,10 +139,11 @@ _FACTORS = {
     "torque_absolute": "absolute torque error [N m]",
     "offset": "torque offset uncertain by [N m]",
     "gain": "drive gain uncertain by",
-    "smooth": "bound on jerk stated",
+    "smooth": "bounds on jerk (and, of sines, on torques' curvature) stated",
     "window": "window [s]",
     "max_rows": "rows kept",
     "mode": "fed as",
+    "spans": "rows over windows in a row, at most",
 }
 
 

@@ -23,6 +23,7 @@ from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseC
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
+from sysid_nodes.systems.interval.window_spans import WindowSpans
 
 Array = npt.NDArray[np.float64]
 
@@ -52,10 +53,11 @@ class World:
     offset: float  # [N m]
     gain: float  # [1]
     known: float  # relative uncertainty of inertia, friction and armature
-    smooth: bool  # a bound on jerk is stated
+    smooth: bool  # bounds on jerk and, of sines, on the torques' curvature are stated
     window: float  # [s]
     max_rows: int
     mode: str  # stream, block or blocks
+    spans: int  # rows over up to so many windows in a row
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> World:
@@ -82,6 +84,7 @@ class World:
             window=float(rng.choice([0.05, 0.1, 0.2])),
             max_rows=int(rng.choice([60, 400])),
             mode=str(rng.choice(["stream", "block", "blocks"], p=[0.5, 0.3, 0.2])),
+            spans=int(rng.choice([1, 2, 4, 8])),
         )
 
 
@@ -150,7 +153,7 @@ def simulate(world: World, rng: np.random.Generator) -> Data:
         noise=noise,
         known_robot=known,
         window=WindowConfig(duration=world.window),
-        set_membership=SetMembershipConfig(max_rows=world.max_rows),
+        set_membership=SetMembershipConfig(max_rows=world.max_rows, spans=world.spans),
     )
     return Data(arm, config, samples)
 
@@ -175,6 +178,7 @@ def _stated_noise(world: World, arm: Arm, motion: SineMotion | RecedingHorizon, 
         acceleration=tuple(np.maximum(motion.acceleration, 1e-6)),
         jerk=tuple(np.maximum(_jerk(motion), 1e-6)) if world.smooth else (0.0,),
         torque_rate=tuple(arm.torque_rate(duration)),
+        torque_curvature=tuple(arm.torque_curvature(duration)) if world.smooth and world.motion == "sines" else (0.0,),
     )
 
 
@@ -254,6 +258,8 @@ def radius_used(data: Data) -> float:
     reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
     builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
+    _, over_several, _ = WindowSpans(data.config.set_membership.spans).ending_with(data.samples, edges)
+    edges = np.concatenate([edges, over_several])
     theta = data.arm.theta
     rows = builder.build(data.samples, edges, theta)
     residual = np.abs(rows.coefficients @ data.arm.problem.p)

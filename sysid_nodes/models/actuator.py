@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_vector import did_you_mean
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.kernel.joint_law import LAW, LawValue, joint_law
 
@@ -75,6 +76,12 @@ INDEX = {p.name: k for k, p in enumerate(PARAMETERS)}
 _ROUNDING = 1e-3  # torque below which |tau_load| is rounded off [N m]
 
 
+def unknown_parameter(name: str) -> ConfigError:
+    """The error about a name that is none of a law's parameters: one short line, with the nearest, or the first few."""
+    few = f"; it has {', '.join(LAW[:4])} and others (docs/actuators/parameters.md, fitted)"
+    return ConfigError(f"an actuator has no parameter '{name}'{did_you_mean(name, INDEX) or few}")
+
+
 def law_vector(values: dict[str, float] | None = None) -> Array:
     """(15,) parameters in the law's order; what is not named is neutral.
 
@@ -84,7 +91,7 @@ def law_vector(values: dict[str, float] | None = None) -> Array:
     law = np.array([p.neutral for p in PARAMETERS])
     for name, value in (values or {}).items():
         if name not in INDEX:
-            raise ConfigError(f"an actuator has no parameter '{name}'; it has {', '.join(INDEX)}")
+            raise unknown_parameter(name)
         law[INDEX[name]] = value
     return law
 

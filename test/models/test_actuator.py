@@ -55,6 +55,9 @@ def test_each_parameter_does_what_it_says(values: dict[str, float], w: float, le
 
 
 def test_an_unknown_parameter_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no parameter 'wear'"):
+    with pytest.raises(ConfigError, match="no parameter 'wear'; it has armature, delay") as told:
         law_vector({"wear": 0.1})
+    assert len(str(told.value)) < 150
+    with pytest.raises(ConfigError, match="no parameter 'coulom'; did you mean 'coulomb'"):
+        law_vector({"coulom": 0.1})
     assert law_vector({"coulomb": 0.3})[INDEX["coulomb"]] == 0.3

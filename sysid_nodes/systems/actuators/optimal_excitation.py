@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.actuator import INDEX
+from sysid_nodes.models.actuator import INDEX, unknown_parameter
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
@@ -75,7 +75,7 @@ def asked_for(config: ExcitationConfig) -> tuple[str, ...]:
     names = tuple(word.strip() for word in config.parameters.split(",") if word.strip())
     for name in names:
         if name not in INDEX:
-            raise ConfigError(f"an actuator has no parameter '{name}'; it has {', '.join(INDEX)}")
+            raise unknown_parameter(name)
     return names or ActuatorConfig().fitted.names
 
 

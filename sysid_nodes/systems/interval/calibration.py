@@ -130,8 +130,7 @@ def calibrate(
     torque_absolute, shares = _torque_error(system, xi, runs, rows, margin, lengths, partial(show, "judge"))
     rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
     system = _add_torque_error(system, rows, torque_absolute, shares)
-    poly, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
-    lower, upper = _intervals(system, poly)
+    lower, upper, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
     return Calibration(
         robot=robot.name,
         joints=robot.joint_names,
@@ -213,13 +212,17 @@ def _add_torque_error(
 
 def _bound_and_keep(
     system: CalibrationSystem, max_rows: int, progress: Callable[[int, int], None]
-) -> tuple[Polytope, npt.NDArray[np.intp]]:
-    """Intervals by all runs, and the rows to keep: a run with a known mass narrows, so what the others keep stays."""
+) -> tuple[Array, Array, npt.NDArray[np.intp]]:
+    """Intervals' ends by all runs, and the rows to keep; what those without payload say stays: others only narrow."""
     poly, kept = _bound(system, max_rows, progress)
+    lower, upper = _intervals(system, poly)
     if not system.unloaded.all():
-        _, alone = _bound(system.of_unloaded(), max_rows, progress)
+        bare = system.of_unloaded()
+        poly, alone = _bound(bare, max_rows, progress)
+        low, high = _intervals(bare, poly)
+        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
         kept = np.union1d(kept, np.flatnonzero(system.unloaded)[alone])
-    return poly, kept
+    return lower, upper, kept
 
 
 def _intervals(system: CalibrationSystem, poly: Polytope) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.check.angles import AngleUnits
-from sysid_nodes.systems.interval.check.arm_fit import ArmFit, fit_arm
+from sysid_nodes.systems.interval.check.arm_fit import STILL, ArmFit, fit_arm
 from sysid_nodes.systems.interval.check.arm_units import arm_units, mended_samples, unit_findings
 from sysid_nodes.systems.interval.check.excitation import body_excitation
 from sysid_nodes.systems.interval.check.gravity_sign import gross_findings
@@ -51,9 +51,6 @@ _MILLI = 1000.0
 
 _LONG = 2.0
 """Time from which friction, noise and delay are judged; less shows too few turns of any joint [s]."""
-
-_STILL = 0.02
-"""A joint that travels less tells nothing about its own friction [rad or m]."""
 
 SIGNAL_KINDS = frozenset({"position_unit", "velocity_unit", "velocity", "torque_sign", "torque_unit"})
 """Findings after which no number means anything."""
@@ -137,7 +134,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
 def still_joints(check: ArmCheck) -> list[str]:
     """Joints that hardly move."""
     travel = np.ptp(check.samples.q, axis=0)
-    return [name for name, far in zip(check.samples.names, travel, strict=True) if far < _STILL]
+    return [name for name, far in zip(check.samples.names, travel, strict=True) if far < STILL]
 
 
 def _step(samples: JointSamples) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.systems.interval.check.braking import braking_evidence
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.window_means import WindowMeans
 
@@ -22,6 +23,9 @@ SURE = 3.0
 
 CERTAIN = 5.0
 """Log-likelihood ratio from which there is no doubt."""
+
+STILL = 0.02
+"""A joint that travels less tells nothing about its own friction [rad or m]."""
 
 _ROUNDS = 4
 _HEAVY = 0.25
@@ -71,12 +75,22 @@ def fit_arm(means: WindowMeans, theta: Array, body: int, largest: Array) -> ArmF
         # At rest friction takes a share of what a joint carries, which tells nothing of the unit.
         heavy = means.moving & (carries | (left == 0))
         joints = tuple(
-            fit_joint(means.t, means.reading[:, k], rigid[:, k], means.motion[:, k], carries=bool(carries[k]))
-            for k in range(means.reading.shape[1])
+            _joint(means, rigid, k, carries=bool(carries[k]), last=not left) for k in range(means.reading.shape[1])
         )
         unit = np.array([_unit(fit, means.reading[:, k], largest[k], bool(heavy[k])) for k, fit in enumerate(joints)])
         theta[body], error = _body(means, joints, unit, theta, body, described)
     return ArmFit(joints, theta[body], error, unit)
+
+
+def _joint(means: WindowMeans, rigid: Array, k: int, *, carries: bool, last: bool) -> JointFit:
+    """Joint k by what it carries, and where that leaves doubt in the last round by how its friction turns as well."""
+    reading, own, motion = means.reading[:, k], rigid[:, k], means.motion[:, k]
+    fit = fit_joint(means.t, reading, own, motion, carries=carries)
+    if not last or fit.evidence > CERTAIN or np.ptp(means.place[:, k]) < STILL:
+        return fit
+    others = np.column_stack([own, motion[:, 1:]])
+    braking = braking_evidence(means.t.mean(axis=1), means.place[:, k], reading, means.turns[:, k], others)
+    return fit_joint(means.t, reading, own, motion, carries=carries, braking=braking) if braking else fit
 
 
 def _unit(fit: JointFit, reading: Array, largest: float, heavy: bool) -> float:

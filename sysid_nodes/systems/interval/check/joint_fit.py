@@ -68,7 +68,9 @@ class JointFit:
         return self.factor > 5.0 * self.factor_error
 
 
-def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array, *, carries: bool = True) -> JointFit:
+def fit_joint(
+    t: Array, reading: Array, rigid: Array, motion: Array, *, carries: bool = True, braking: float = 0.0
+) -> JointFit:
     """Fits one joint.
 
     The sign comes from both: weight and inertia that a joint carries, and friction, which takes energy and never
@@ -80,23 +82,30 @@ def fit_joint(t: Array, reading: Array, rigid: Array, motion: Array, *, carries:
         rigid: (W,) mean rigid torque [N m].
         motion: (W, 3) mean sign of the velocity, velocity and acceleration.
         carries: the joint holds much; if not, its friction has to tell the sign, which takes turns.
+        braking: what the turns of its friction say by themselves, `braking_evidence`. Both look at the same reading, so
+            that where they agree the larger counts; else what one has more than the other.
     """
     columns = np.column_stack([rigid, motion])
     fits = {sign: _fit(sign * reading, columns) for sign in (1, -1)}
     sign = min(fits, key=lambda sign: float(fits[sign][3] @ fits[sign][2] ** 2))
-    best, offset, residual, weight = fits[sign]
+    _, _, residual, weight = fits[sign]
     # Both judged by the weights of the better fit, so that neither has outliers of its own.
     worse = _fit(-sign * reading, columns, weight)[2]
-    spread = float(np.sqrt(weight @ residual**2 / max(weight.sum(), _SMALLEST)))
     span = float((t[:, 1] - t[:, 0]).sum())
     independent = max(min(len(reading) / _correlation_time(residual), span / _ALIKE), 2.0)
     if not carries:
         independent = max(min(independent, _A_STRETCH * _stretches(motion[:, 0])), 2.0)
     ratio = max(float(weight @ worse**2), _SMALLEST**2) / max(float(weight @ residual**2), _SMALLEST**2)
+    evidence, other = 0.5 * max(independent - _FITTED, 0.0) * float(np.log(ratio)), sign * braking
+    evidence = max(evidence, other) if other > 0.0 else evidence + other
+    if evidence < 0.0:
+        sign, evidence = -sign, -evidence
+    best, offset, residual, weight = fits[sign]
+    spread = float(np.sqrt(weight @ residual**2 / max(weight.sum(), _SMALLEST)))
     error = _errors(columns, weight, spread, independent)
     return JointFit(
         sign=sign,
-        evidence=0.5 * max(independent - _FITTED, 0.0) * float(np.log(ratio)),
+        evidence=evidence,
         factor=float(best[0]),
         factor_error=float(error[0]),
         friction=best[1:],

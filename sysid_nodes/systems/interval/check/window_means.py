@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
+from sysid_nodes.systems.interval.check.braking import STIFFNESS, friction_turn
 
 Array = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.intp]
@@ -31,12 +32,16 @@ class WindowMeans:
         reading: (W, n) torque [N m].
         regressor: (W, n, 10 n) of the rigid torque on the inertial parameters.
         motion: (W, n, 3) sign of the velocity, velocity [rad/s], acceleration [rad/s2].
+        place: (W, n) position in the middle [rad or m].
+        turns: (W, n, 2) friction over full friction, by travel since the last turn; 0 of a sliding joint.
     """
 
     t: Array
     reading: Array
     regressor: Array
     motion: Array
+    place: Array
+    turns: Array
 
     @property
     def count(self) -> int:
@@ -60,12 +65,24 @@ def window_means(chain: Chain, samples: JointSamples, edges: Edges) -> WindowMea
     sign = _integral(samples.t, np.tanh(samples.qd / _TURNING), edges)
     travel = samples.q[last] - samples.q[first]
     speed = samples.qd[last] - samples.qd[first]
+    middle = 0.5 * (samples.t[first] + samples.t[last])
     return WindowMeans(
         t=samples.t[edges],
         reading=window_torque(samples.t, samples.tau, edges),
         regressor=(momentum - integral) / duration[:, :, None],
         motion=np.stack([sign, travel, speed], axis=2) / duration[:, :, None],
+        place=np.column_stack([np.interp(middle, samples.t, q) for q in samples.q.T]),
+        turns=_turns(chain, samples, edges) / duration[:, :, None],
     )
+
+
+def _turns(chain: Chain, samples: JointSamples, edges: Edges) -> Array:
+    """(W, n, k) integrals of friction over full friction, by k stiffnesses."""
+    turns = np.zeros((len(edges), chain.n, len(STIFFNESS)))
+    for k, stiffness in enumerate(STIFFNESS):
+        by_joint = [friction_turn(q, qd, stiffness) for q, qd in zip(samples.q.T, samples.qd.T, strict=True)]
+        turns[:, :, k] = _integral(samples.t, np.column_stack(by_joint), edges) * chain.tree.revolute
+    return turns
 
 
 def window_torque(t: Array, tau: Array, edges: Edges) -> Array:

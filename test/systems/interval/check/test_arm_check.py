@@ -121,13 +121,15 @@ def read(shared_data: Path, log: str) -> Signals:
 def test_whatever_was_done_to_a_real_log_is_found_on_every_joint(
     shared_data: Path, project_root: Path, log: str
 ) -> None:
-    """Any subset of joints flipped, in N mm, or with positions and velocities in degrees; and nothing else is found."""
+    """Any joint flipped, and any subset of joints flipped, in N mm, or with positions and velocities in degrees; and
+    nothing else is found."""
     robot = load_robot("kinova_gen3", variant="bare")
     config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "kinova_gen3.yaml")
-    good, rng = read(shared_data, log), np.random.default_rng(len(log))
+    good, rng = read(shared_data, log), np.random.default_rng(int(log[-1]))
     assert check_in_rounds(robot, config, good).findings == ()
-    for _ in range(3):
-        flip, mm, deg, deg_s = rng.random((4, 7)) < 0.4
+    single, none = np.eye(7, dtype=bool), np.zeros((3, 7), dtype=bool)
+    for spoils in [*(np.vstack([joint, none]) for joint in single), *(rng.random((5, 4, 7)) < 0.4)]:
+        flip, mm, deg, deg_s = spoils
         spoilt = replace(
             good,
             q=np.where(deg, good.q / DEGREE, good.q),
