@@ -136,15 +136,17 @@ def assemble_pieces(
         room: equations of the same structure that are needed no longer, whose memory these take.
     """
     equations, kernel = _zero(structure, layout) if room is None else _clear(room), compiled_normal_equations()
+    measured = None
     for groups in pieces:
         plain = [reweight(blocks) for blocks in groups]
+        measured = _add_measured(measured, plain, layout)
         if kernel is not None:
             for blocks in plain:
                 _add_compiled(kernel, equations, blocks)
         else:
             for same in _group_by_windows(plain):
                 _add(equations, same)
-    return equations
+    return replace(equations, measured=measured)
 
 
 def _clear(equations: NormalEquations) -> NormalEquations:
@@ -172,17 +174,18 @@ def _zero(structure: Windows, layout: Layout) -> NormalEquations:
         np.zeros((s, n)),
         np.zeros(p),
         local,
-        _measured(groups, layout),
     )
 
 
-def _measured(groups: Sequence[Blocks], layout: Layout) -> tuple[Array, Array, Array] | None:
-    """`NormalEquations.measured`."""
+def _add_measured(
+    before: tuple[Array, Array, Array] | None, groups: Sequence[Blocks], layout: Layout
+) -> tuple[Array, Array, Array] | None:
+    """`NormalEquations.measured` with these groups as well."""
     chosen = [blocks for blocks in groups if blocks.measures and blocks.residual.size]
     if not chosen:
-        return None
-    stage, local = np.zeros((layout.stages, layout.size)), np.zeros((layout.stages, layout.local))
-    parameter = np.zeros(layout.parameters)
+        return before
+    s, n, p, own = layout.stages, layout.size, layout.parameters, layout.local
+    stage, parameter, local = before or (np.zeros((s, n)), np.zeros(p), np.zeros((s, own)))
     for blocks in chosen:
         squares = np.sum(blocks.jacobian**2, axis=1).reshape(len(blocks.first), -1, layout.size)
         for k in range(squares.shape[1]):
