@@ -157,8 +157,8 @@ def launched(path: Path, **arguments: str) -> int:
 def test_a_bag_is_played_when_the_identifier_listens_and_its_result_kept(tmp_path: Path) -> None:
     """All of it is heard, and what a replay offline finds is found.
 
-    To the last bit that holds for one BLAS and one kernel (test_interval_identifier_node.py). A launch of another ROS
-    brings its own: OpenBLAS for another processor, or the kernel in NumPy, changes the 15th digit of these numbers.
+    Nine digits, because the launch may be of another ROS installation, where the 15th was seen to differ; another BLAS
+    or the kernel in NumPy does that. With the same ones it holds to the last bit (test_interval_identifier_node.py).
     """
     need_launch()
     samples = measure(load_robot("kinova_gen3"), 121, 200.0)

@@ -12,9 +12,10 @@ from shared.linear_trajectory import LinearPoint, LinearProblem, dense, random_g
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig, solve
 from sysid_nodes.solvers.trajectory_least_squares.damped_step import damped_step
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble, assemble_pieces
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.25])
@@ -30,9 +31,12 @@ def test_a_linear_problem_falls_as_predicted(share: float) -> None:
     assert found.length == pytest.approx(share * step.length)
 
 
+@pytest.mark.parametrize("cut", [0, 1, 3])
 @pytest.mark.parametrize("measured", [(), (1,), (0, 6)])
-def test_damping_is_relative_to_the_groups_that_measure_steps(measured: tuple[int, ...]) -> None:
-    """Against the dense equations; coordinates of which those groups tell nothing have the whole Hessian's diagonal."""
+def test_damping_is_relative_to_the_groups_that_measure_steps(measured: tuple[int, ...], cut: int) -> None:
+    """Against the dense equations; coordinates of which those groups tell nothing have the whole Hessian's diagonal.
+
+    Also where groups come in two pieces."""
     layout = Layout(6, 2, 2, 1)
     groups = [
         replace(blocks, measures=k in measured)
@@ -40,7 +44,8 @@ def test_damping_is_relative_to_the_groups_that_measure_steps(measured: tuple[in
     ]
     problem, start = LinearProblem(layout, groups), LinearPoint.zero(layout)
     value, damping = cost([blocks.residual for blocks in groups], [None] * len(groups)), 0.3
-    step = damped_step(problem, start, assemble(groups, layout), [None] * len(groups), value, damping, None)
+    equations = assemble_pieces([groups[:cut], groups[cut:]], windows(groups, layout), layout)
+    step = damped_step(problem, start, equations, [None] * len(groups), value, damping, None)
     assert step is not None
     rows, residual = dense(groups, layout)
     scale, whole = (np.sum(dense(chosen, layout)[0] ** 2, axis=0) for chosen in ([groups[k] for k in measured], groups))
