@@ -31,10 +31,7 @@ from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.signals.driver import DriverSignals
-from sysid_nodes.systems.interval.relaxation import Relaxation, relax
-
-_MOST_RELAXED = 6
-"""A relaxation explains the rows that were kept; a few more may be needed for all of them."""
+from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, Relaxation, relax
 
 _LINE = 200
 """Characters that a line keeps below by leaving out what the report says as well."""
@@ -45,24 +42,26 @@ def run(args: argparse.Namespace) -> int:
     arm = load(args, args.bag)
     log = read_joint_states(args.bag, args.topic)
     config, relaxed = arm.config, list[Relaxation]()
-    while True:
-        session = IntervalSession(arm.robot, config, stated=arm.stated)
-        with OutputFolder(args.out) as folder:
+    with OutputFolder(args.out) as folder:
+        while True:
+            session = IntervalSession(arm.robot, config, stated=arm.stated)
             messages = track(log, f"replay {args.bag.absolute().name}")
             angle = DriverSignals(config.signals, arm.robot.n).angle
+            (folder / RESULT_BAG).unlink(missing_ok=True)  # of the run before this relaxation
             with BagWriter(folder / RESULT_BAG) as bag:
                 shown = _identify(session, arm.robot, messages, bag, angle)
                 copy_markers(args.bag, bag, (TOPIC, MARKERS))
             _judge(session, str(args.bag))
-            finished = _label(session.snapshot(str(args.bag)), relaxed)
-            document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
-        found = session.result.contradiction
-        step = relax(config, found) if args.relax and found is not None and len(relaxed) < _MOST_RELAXED else None
-        if step is None:
-            break
-        config = step.config
-        relaxed.append(step)
-        sys.stderr.write(f"sysid: relaxed: {step.sentence}\n")
+            found, step = session.result.contradiction, None
+            if args.relax and found is not None and len(relaxed) < MOST_RELAXED:
+                step = relax(config, found, before=len(relaxed))
+            if step is None:
+                break
+            config = step.config
+            relaxed.append(step)
+            sys.stderr.write(f"sysid: relaxed: {step.sentence}\n")
+        finished = _label(session.snapshot(str(args.bag)), relaxed)
+        document = write_run(folder, finished, body_scene(arm.robot, shown, finished))
     result = session.result
     if result.status is Status.INCONSISTENT:
         reason = result.contradiction.sentence() if result.contradiction else result.status.message

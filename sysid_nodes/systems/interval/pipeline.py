@@ -123,7 +123,7 @@ class IntervalPipeline:
         self._spans = WindowSpans(config.set_membership.spans if with_spans else 1)
         self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
-        self._estimator = StatisticalEstimator(self.unknowns, self._belief())
+        self._estimator = StatisticalEstimator(self.unknowns, self._belief(), stated=self.calibration is None)
         self._archive = TorqueArchive(self.unknowns)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()

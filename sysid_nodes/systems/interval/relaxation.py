@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from sysid_nodes.data.config import from_flat, to_flat
+from sysid_nodes.data.config import from_flat, options, to_flat
 from sysid_nodes.results.identification import Contradiction, times_text
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 _ENOUGH = 1.02
 """Factor on the smallest relaxation: that explains the rows that were kept, and there were more."""
+
+_GROWTH = 1.5
+"""By how much more an assumption grows each time the data still contradict: what later data need is not known, and so
+no number of small steps runs out before."""
+
+MOST_RELAXED = 20
+"""Times that assumptions are relaxed; the last one grows at least by 1 + .02 * 1.5^19 = 45."""
 
 _KEYS = {
     "relative torque noise": ("noise.torque_relative",),
@@ -33,6 +40,8 @@ _KEYS = {
     "prior of the body": ("prior.lower", "prior.upper"),
 }
 """Options behind the assumptions of `relaxations`."""
+
+_MAXIMA = {item.name: item.maximum for item in options(IntervalIdentifierConfig)}
 
 
 def option_names(assumption: str, config: IntervalIdentifierConfig) -> tuple[str, ...]:
@@ -68,19 +77,23 @@ class Relaxation:
         return f"{self.assumption} {times_text(self.factor)} times as large ({', '.join(self.keys)})"
 
 
-def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Relaxation | None:
+def relax(config: IntervalIdentifierConfig, contradiction: Contradiction, *, before: int = 0) -> Relaxation | None:
     """The mildest relaxation that an option can make; None where there is none.
 
     Args:
         config: that the data contradict.
-        contradiction: with the smallest factor of each assumption alone.
+        contradiction: with the smallest factor of each assumption alone, as far as the data were understood.
+        before: times that assumptions were relaxed for these data, and it was not enough.
     """
+    flat = to_flat(config)
     for assumption, least in sorted(contradiction.factors.items(), key=lambda entry: entry[1]):
         keys = option_names(assumption, config)
         if not keys or not np.isfinite(least):
             continue
-        factor = _ENOUGH * least
-        flat = to_flat(config)
+        factor = 1.0 + _GROWTH**before * (_ENOUGH * least - 1.0)
+        factor = min(factor, *(_room(key, flat[key]) for key in keys))
+        if factor < least:
+            continue
         changed = _wider_prior(flat, factor) if keys[0].startswith("prior.") else {
             key: _scale(flat[key], factor) for key in keys
         }  # fmt: skip
@@ -89,6 +102,12 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction) -> Rel
             continue
         return Relaxation(assumption, keys, factor, from_flat(IntervalIdentifierConfig, {**flat, **changed}))
     return None
+
+
+def _room(key: str, value: Any) -> float:
+    """Factor by which an option can grow."""
+    most, largest = _MAXIMA[key], float(np.max(value))
+    return np.inf if most is None or largest <= 0.0 else most / largest
 
 
 def _scale(value: Any, factor: float) -> Any:

@@ -191,6 +191,29 @@ def test_a_contradiction_is_status_3_and_claims_nothing(
     assert np.isnan([last.lower, last.upper, last.nominal]).all()
 
 
+def test_relaxing_is_enough_where_torques_stray_ever_further(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each relaxation explains the data up to where they contradicted, and later data always need more."""
+
+    def stray(k: int, fields: dict[str, Any]) -> dict[str, Any]:
+        fields["effort"] = [tau * (1.0 + 1.6 * k / 500.0) for tau in fields["effort"]]
+        return fields
+
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), stray)
+    words = ["replay", str(bag), *PAPER, "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
+    assert main([*words, "--relax"]) == 0
+    told = capsys.readouterr()
+    assert told.err.count("sysid: relaxed: ") > 1
+    assert "resting on relaxed assumptions" in told.out
+    document = read_result(tmp_path / "out")
+    assert document["status"] in ("PROVEN", "NOT_EXCITED")
+    (entry,) = document["relaxed"]
+    (stated,) = IntervalIdentifierConfig().noise.torque_relative
+    assert entry["options"] == ["noise.torque_relative"]
+    assert document["config"]["noise.torque_relative"] == [pytest.approx(entry["factor"] * stated)]
+
+
 def test_messages_stay_in_order_when_the_clock_starts_over(gen3: Problem, tmp_path: Path) -> None:
     samples = gen3.samples(10.0 + np.arange(301) / 500.0)
     twice = JointSamples(

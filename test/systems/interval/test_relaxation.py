@@ -10,7 +10,7 @@ import pytest
 
 from sysid_nodes.results import Contradiction
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.relaxation import option_names, relax, unstated_assumptions
+from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, option_names, relax, unstated_assumptions
 
 CONFIG = IntervalIdentifierConfig()
 
@@ -61,6 +61,25 @@ def test_with_a_calibration_its_bound_has_a_factor_and_the_robot_is_its_own() ->
     assert option_names("link inertia", calibrated) == ()
     step = relax(calibrated, clash(link_inertia=1.1, absolute_torque_noise=1.3))
     assert step is not None and step.config.noise.torque_factor == pytest.approx(1.3 * 1.02)
+
+
+def test_no_number_of_small_steps_runs_out_before_the_data_fit() -> None:
+    """Every contradiction shows a hundredth too little; it takes thirty times."""
+    config, steps = CONFIG, 0
+    while config.noise.velocity_error[0] < 30.0 * CONFIG.noise.velocity_error[0]:
+        step = relax(config, clash(velocity_error=1.01), before=steps)
+        assert step is not None
+        config, steps = step.config, steps + 1
+    assert steps < MOST_RELAXED
+
+
+def test_an_option_grows_up_to_its_limit_where_that_is_enough() -> None:
+    step = relax(CONFIG, clash(relative_torque_noise=39.9))
+    assert step is not None and step.config.noise.torque_relative == (1.0,)
+    assert step.factor == pytest.approx(40.0)
+    step = relax(CONFIG, clash(relative_torque_noise=40.1, velocity_error=50.0))
+    assert step is not None and step.assumption == "velocity error"
+    assert relax(step.config, clash(relative_torque_noise=40.1)) is None
 
 
 def test_what_nobody_stated() -> None:

@@ -41,6 +41,12 @@ class Belief:
         """(K,) parameters that something is known of: the others stay at the point."""
         return np.asarray(self.information.diagonal() > 0.0)
 
+    @property
+    def sigma(self) -> Array:
+        """(K,) standard deviation of each parameter were all others at the point; 0 where nothing is known."""
+        size = self.information.diagonal()
+        return np.where(self.known, 1.0 / np.sqrt(np.where(self.known, size, 1.0)), 0.0)
+
     def drift(self, sigma: Array) -> Belief:
         """The same of parameters that have moved by sigma (K,) since."""
         variance = np.where(self.known, sigma, 0.0) ** 2

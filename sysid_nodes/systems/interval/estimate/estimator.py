@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 from scipy import special  # not stats, which takes a third of a node's start
@@ -69,11 +71,17 @@ class StatisticalEstimator:
     Args:
         unknowns: the body's prior box and index.
         belief: about the known robot, (16 n) parameters.
+        stated: the belief is stated boxes and no more (`before_any_data`). Their errors may be all alike: to the
+            intervals they add what they do at worst.
     """
 
-    def __init__(self, unknowns: Unknowns, belief: Belief) -> None:
+    def __init__(self, unknowns: Unknowns, belief: Belief, *, stated: bool = False) -> None:
         self._unknowns = unknowns
         prior = unknowns.prior
+        self._box = np.zeros(len(belief.point) + 10)
+        if stated:
+            self._box[:-10] = np.sqrt(3.0) * belief.sigma
+            belief = replace(belief, score_covariance=np.zeros_like(belief.score_covariance))
         self._belief = belief.and_also(Belief.gaussian(prior.centre, VAGUE * prior.half_width))
         self._windows: list[WindowModel] = []
         self._stride, self._seen, self._next = 1, 0, 1
@@ -119,6 +127,7 @@ class StatisticalEstimator:
         covariance, freedom = fit.covariance()
         nominal = self.solve(bounds)
         error = np.sqrt(covariance.diagonal()[-10:]) * special.stdtrit(freedom[-10:], 0.5 + 0.5 * LEVEL)
+        error += fit.systematic(self._box)[-10:]
         point = fit.point[-10:]
         return Estimate(
             lower=np.clip(np.minimum(point - error, nominal), bounds.lower, bounds.upper),

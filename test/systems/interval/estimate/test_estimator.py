@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from shared.bare_arm import LOAD, UR10, bare_arm, loaded, noisy
 from shared.noisy_payload import Errors, configuration, measure, point_mass, problem
-from shared.payload_problem import SineMotion
+from shared.payload_problem import Problem, SineMotion
 
-from sysid_nodes.data import Bounds
+from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.results import IdentificationResult
@@ -78,6 +78,40 @@ def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
         hits += int(np.sum((found.lower <= LOAD) & (found.upper >= LOAD)))
         assert found.upper[0] - found.lower[0] < 0.5 * (result.upper[0] - result.lower[0])
     assert hits >= stats.binom(80, 0.95).ppf(1e-3)
+
+
+CURRENTS = replace(
+    UNSURE,
+    noise=replace(UNSURE.noise, torque_absolute=(60.0, 60.0, 60.0, 20.0, 20.0, 20.0)),
+    known_robot=replace(UNSURE.known_robot, inertia_relative=0.05, gain_relative=(0.1,)),
+)
+"""An arm whose torques are motor currents: constants known to 10 %, links to 5 %."""
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_interval_holds_the_truth_wherever_it_is_in_the_stated_box(sign: float) -> None:
+    """Constants are one data sheet's and links one drawing's: their errors may all push the mass the same way."""
+    rng = np.random.default_rng(3)
+    robot = bare_arm(rng, CURRENTS).robot
+    centre, radius = known_box(robot, CURRENTS.known_robot)
+    unknowns = identify_payload(6, 5, centre, radius, CURRENTS.prior.bounds)
+    belief = before_any_data(unknowns, np.full(6, 0.1)).and_also(Belief.gaussian(np.zeros(10), np.full(10, 3.0)))
+    motion = SineMotion.random(rng, 6)
+
+    def run(p: Array) -> JointSamples:
+        return loaded(Problem(robot, p, motion), LOAD, motion).samples(np.arange(0.0, 20.0, 0.01))
+
+    rows = run_rows(robot, CURRENTS, Run(run(centre), 0.0, "run"), unknowns)
+    fit = robust_fit(WindowModel.of_rows(rows, 5, 0), belief)
+    assert fit is not None
+    moved = np.sign(fit.inverse[-10, :90] * belief.information.diagonal()[:90])
+    samples = run(centre + 0.9 * sign * radius * moved)
+    result = IntervalPipeline(robot, CURRENTS).identify(noisy(samples, correlated(rng, samples.tau.shape)))
+    found = result.estimate
+    assert found is not None
+    assert abs(result.nominal[0] - LOAD[0]) > 0.5
+    assert ((found.lower <= LOAD) & (found.upper >= LOAD)).all()
+    assert found.upper[0] - found.lower[0] < 6.0  # of the prior's 8
 
 
 def test_an_interval_lies_in_the_proven_one_and_has_the_nominal_in_it() -> None:
