@@ -30,7 +30,7 @@ from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.results.actuators import ActuatorResult
 from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators, replay_log
 from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
 
@@ -128,7 +128,7 @@ def trial(seed: int, case: str, last: float) -> Record:
         drives = drives.with_load_friction(rng)
     drives = replace(drives, mass_error=unknown.bodies * float(rng.standard_normal()))
     t, command = chirp(ChirpConfig(last=last), posture)
-    log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng, step=STEP)
+    log = move_on_stand(robot, drives, t, command, step=STEP).read(noise=NOISE, rng=rng)
     outcomes = []
     for j, joint in enumerate(identify_actuators(log, robot, config).joints):
         for found in joint.parameters:
@@ -151,7 +151,7 @@ def tracking(tracked: int) -> Record:
     robot = limb(load_robot("go2"), "FL_")
     drives = Drives.draw(robot.n, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(), POSTURE)
-    log = run_on_stand(robot, drives, t, command, noise=NOISE, rng=rng)
+    log = move_on_stand(robot, drives, t, command).read(noise=NOISE, rng=rng)
     result = identify_actuators(log, robot, config)
     names = ("armature", "delay", "encoder_bias", "viscous", "coulomb")
     found = {name: np.array([joint.law[INDEX[name]] for joint in result.joints]) for name in names}
@@ -162,7 +162,7 @@ def tracking(tracked: int) -> Record:
     runs += [(drives, wanted.q), (replace(drives, stiffness=tuned[0], damping=tuned[1]), wanted.q)]
     errors = []
     for driven, sent in runs:
-        followed = run_on_stand(robot, driven, wanted.t, sent, noise=0.0, rng=rng)
+        followed = move_on_stand(robot, driven, wanted.t, sent).read(noise=0.0, rng=rng)
         kept = followed.t > 0.5  # it begins where the first command is, not where the motion does
         off = followed.q - wanted.q[np.searchsorted(wanted.t, followed.t - 1e-9)]
         errors.append(float(np.sqrt(np.mean(off[kept] ** 2))))

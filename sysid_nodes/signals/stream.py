@@ -32,7 +32,6 @@ RESTART_AFTER = 10
 """Consecutive messages on another clock after which that is the clock."""
 
 _ABSURD = 1e9  # no joint has such a position, speed or torque in any unit; keeps later products finite
-_RATE_MEMORY = 0.02  # weight of a new interval in the running mean behind `rate`
 
 
 def seconds(sec: int, nanosec: int) -> float:
@@ -112,7 +111,6 @@ class JointStream:
         self.accepted = 0
         self.gaps = 0
         self.longest_gap = 0.0
-        self._interval = 0.0
         self._last: Sample | None = None
         self._delay.reset()
         self._strange_stamp = 0.0
@@ -202,8 +200,6 @@ class JointStream:
                 self.gaps += 1
                 self._delay.reset()
                 self.longest_gap = max(self.longest_gap, step)
-            else:
-                self._interval += (step - self._interval) * (_RATE_MEMORY if self._interval else 1.0)
         self._strange_count = 0
         self.accepted += 1
         self._last = Sample(stamp, q, qd, tau)

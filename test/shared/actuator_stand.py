@@ -10,7 +10,7 @@ import numpy as np
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.robots import Robot, limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 
 POSTURE = np.array([0.0, 0.85, -1.95])
 NOISE = 8e-4
@@ -27,4 +27,4 @@ def chirp_log(last: float = 4.0, duration: float = 12.0, seed: int = 1) -> tuple
     rng = np.random.default_rng(seed)
     drives = Drives.draw(3, rng).with_unknowns(rng)
     t, command = chirp(ChirpConfig(duration=duration, first=0.1, last=last, amplitude=0.25), POSTURE)
-    return drives, run_on_stand(leg(), drives, t, command, noise=NOISE, rng=rng)
+    return drives, move_on_stand(leg(), drives, t, command).read(noise=NOISE, rng=rng)

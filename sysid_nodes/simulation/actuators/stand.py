@@ -137,7 +137,13 @@ class StandMotion:
     def read(
         self, *, noise: float, rng: np.random.Generator, rate: float = 200.0, efforts: bool = False
     ) -> ActuatorLog:
-        """The log of encoders with noise of a standard deviation [rad], at a rate [Hz]; see `run_on_stand`."""
+        """Encoder readings beside the commands.
+
+        Args:
+            noise: standard deviation of the encoders [rad].
+            rate: of the encoders [Hz].
+            efforts: the log that there is without commands: the drives' own torques, measured with the positions.
+        """
         kept, drives, names = self._kept(rate), self.drives, self.robot.joint_names
         at, q = self.t[kept], self.q[kept]
         read = q + noise * rng.standard_normal(q.shape)
@@ -158,33 +164,6 @@ class StandMotion:
 
     def _kept(self, rate: float) -> slice:
         return slice(None, None, round(1.0 / (rate * (self.t[1] - self.t[0]))))
-
-
-def run_on_stand(
-    robot: Robot,
-    drives: Drives,
-    command_t: Array,
-    command: Array,
-    *,
-    noise: float,
-    rng: np.random.Generator,
-    rate: float = 200.0,
-    step: float = _STEP,
-    efforts: bool = False,
-) -> ActuatorLog:
-    """Encoder readings while the robot is commanded, from rest at the first command.
-
-    Args:
-        robot, drives, command_t, command, step: see `move_on_stand`.
-        noise: standard deviation of the encoders [rad].
-        rate: of the encoders [Hz].
-        efforts: return the log that there is without commands: the drives' own torques, measured with the positions.
-
-    Raises:
-        RobotError: see `arm_spec`.
-    """
-    motion = move_on_stand(robot, drives, command_t, command, step=step)
-    return motion.read(noise=noise, rng=rng, rate=rate, efforts=efforts)
 
 
 def move_on_stand(

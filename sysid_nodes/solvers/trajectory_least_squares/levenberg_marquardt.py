@@ -30,7 +30,7 @@ from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
     assemble_pieces,
 )
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
-from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, InPieces, Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, InPieces, Layout, Loss, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
@@ -252,19 +252,23 @@ def _linearise(
     problem: Problem[Point], point: Point, room: NormalEquations | None = None
 ) -> tuple[NormalEquations, list[Loss | None], float]:
     """The linear model, losses of its groups and the cost; `room` as in `assemble_pieces`."""
-    if not isinstance(problem, InPieces):
-        groups = problem.linearise(point)
-        return assemble(groups, problem.layout), _losses(groups), _cost(groups)
-    values: list[float] = []
+    if isinstance(problem, InPieces):
+        return _linearise_pieces(problem, point, problem.layout, room)
+    groups = problem.linearise(point)
+    return assemble(groups, problem.layout), _losses(groups), _cost(groups)
+
+
+def _linearise_pieces(
+    problem: InPieces[Point], point: Point, layout: Layout, room: NormalEquations | None
+) -> tuple[NormalEquations, list[Loss | None], float]:
+    shapes, values = problem.shapes(), list[float]()
 
     def counted() -> Iterator[Sequence[Blocks]]:
         for groups in problem.pieces(point):
             values.append(_cost(groups))
             yield groups
 
-    shapes = problem.shapes()
-    structure = windows(shapes, problem.layout)
-    equations = assemble_pieces(counted(), structure, problem.layout, room=room)
+    equations = assemble_pieces(counted(), windows(shapes, layout), layout, room=room)
     return equations, _losses(shapes), sum(values)
 
 

@@ -13,7 +13,7 @@ from shared.gen3_scene import START
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.robots import load_robot
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators
 
 # An empty hand and small motions, for the independent checker is coarser than the certifier.
@@ -90,7 +90,7 @@ def test_it_tells_the_drives(made: Path) -> None:
         armature=robot.motor.armature * rng.uniform(0.8, 1.2, 7), viscous=robot.motor.viscous,
         coulomb=robot.motor.coulomb, encoder_bias=rng.uniform(-3e-3, 3e-3, 7),
     )  # fmt: skip
-    log = run_on_stand(robot, drives, motion["t"], motion["command"], noise=1e-5, rng=rng, step=1e-3)
+    log = move_on_stand(robot, drives, motion["t"], motion["command"], step=1e-3).read(noise=1e-5, rng=rng)
     result = identify_actuators(log, robot, ActuatorConfig())
     told = [(j, row) for j, joint in enumerate(result.joints) for row in joint.parameters if row.identifiable]
     assert len([j for j, row in told if row.name == "armature"]) >= 5

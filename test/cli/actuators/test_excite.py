@@ -15,7 +15,7 @@ from shared.actuator_stand import leg
 from sysid_nodes.cli.main import main
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import load_robot
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators
 from sysid_nodes.systems.actuators.excitation import KINDS, ExcitationConfig, excite
 from sysid_nodes.systems.actuators.optimal_excitation import _with_gains, asked_for, excite_best, log_sigmas
@@ -73,7 +73,7 @@ def test_a_true_leg_is_told_better_by_the_optimal_motion_than_by_the_chirp() -> 
         config = replace(OPTIMAL, kind=kind)
         best = kind == "optimal"
         motion = excite_best(config, leg(), STANDING) if best else excite(config, leg().limits, STANDING)
-        log = run_on_stand(leg(), drives, motion.t, motion.q, noise=8e-4, rng=np.random.default_rng(6))
+        log = move_on_stand(leg(), drives, motion.t, motion.q).read(noise=8e-4, rng=np.random.default_rng(6))
         result = identify_actuators(log, leg(), ActuatorConfig())
         rows = [(row.sigma, row.estimate, getattr(drives, row.name)[j]) for j, joint in enumerate(result.joints)
                 for row in joint.parameters if row.name in ("armature", "delay", "viscous", "coulomb")]  # fmt: skip

@@ -10,14 +10,14 @@ from shared.actuator_stand import POSTURE, leg
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 
 
 def still(drives: Drives, duration: float = 2.0) -> np.ndarray:
     """Where the joints come to rest when they are told one position."""
     t = 0.005 * np.arange(int(duration / 0.005))
     command = np.tile(POSTURE, (len(t), 1))
-    return run_on_stand(leg(), drives, t, command, noise=0.0, rng=np.random.default_rng(0)).q
+    return move_on_stand(leg(), drives, t, command).read(noise=0.0, rng=np.random.default_rng(0)).q
 
 
 def drawn() -> Drives:
@@ -51,7 +51,7 @@ def test_a_delay_moves_the_whole_motion() -> None:
     t, command = chirp(ChirpConfig(duration=2.0, first=1.0, last=1.0), POSTURE)
     rng = np.random.default_rng(0)
     quick, late = (replace(drawn(), delay=np.full(3, delay)) for delay in (0.0, 0.02))
-    one, other = (run_on_stand(leg(), drives, t, command, noise=0.0, rng=rng).q for drives in (quick, late))
+    one, other = (move_on_stand(leg(), drives, t, command).read(noise=0.0, rng=rng).q for drives in (quick, late))
     # Four samples of 5 ms; what differs in how they start is gone after half a second.
     assert np.abs(one[100:-4] - other[104:]).max() < 1e-3
     assert np.abs(one - other).max() > 0.02

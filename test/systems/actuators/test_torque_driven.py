@@ -12,7 +12,7 @@ from shared.actuator_stand import POSTURE, leg
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.simulation.actuators.chirp import ChirpConfig, chirp
-from sysid_nodes.simulation.actuators.stand import Drives, run_on_stand
+from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
@@ -31,7 +31,7 @@ def driven() -> tuple[Drives, JointMotion]:
     rng = np.random.default_rng(1)
     drives = Drives.draw(3, rng)
     t, command = chirp(ChirpConfig(duration=8.0, last=4.0, amplitude=0.25), POSTURE)
-    log = run_on_stand(leg(), drives, t, command, noise=2e-4, rng=rng, efforts=True)
+    log = move_on_stand(leg(), drives, t, command).read(noise=2e-4, rng=rng, efforts=True)
     return drives, prepare(replace(log, torque=log.torque / SCALE), leg(), CONFIG)[CALF]
 
 
@@ -73,7 +73,7 @@ def test_a_gain_of_efforts_is_told_for_what_it_is() -> None:
     """Its sigma is a fraction of what such logs' efforts are off by themselves."""
     rng = np.random.default_rng(1)
     t, command = chirp(ChirpConfig(duration=8.0, last=4.0, amplitude=0.25), POSTURE)
-    log = run_on_stand(leg(), Drives.draw(3, rng), t, command, noise=2e-4, rng=rng, efforts=True)
+    log = move_on_stand(leg(), Drives.draw(3, rng), t, command).read(noise=2e-4, rng=rng, efforts=True)
     result = identify.identify_actuators(log, leg(), CONFIG)
     assert any(joint.parameter("gain").identifiable for joint in result.joints)
     assert any("gains are of drive, gear and description together" in text for text in result.findings)

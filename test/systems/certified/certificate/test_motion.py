@@ -149,7 +149,7 @@ def test_states_are_sums_of_a_motion_and_its_errors():
                 found_centre, found_terms, found_rest = parts_of(form, t, j)
                 assert (centre, rest) == (found_centre, found_rest)
                 np.testing.assert_allclose(found_terms, terms, rtol=1e-12, atol=1e-15)
-    assert found.symbols == 5
+    assert found.q.symbols == 5
 
 
 @pytest.mark.parametrize(("boxed", "swept"), [(False, False), (False, True), (True, False)])
