@@ -118,7 +118,7 @@ class Loop:
 
     def until(self, condition: Callable[[], Any]) -> None:
         """Spins until the condition holds."""
-        spin_until(self._executor, condition, lambda: f"last status: {self.status[-1:]}")
+        spin_until(self._executor, condition, lambda: f"last status: {self.status[-1:]}; {self._planner()}")
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         """The answer of a service."""
@@ -251,6 +251,11 @@ class Loop:
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown()
+
+    def _planner(self) -> str:
+        """The planner's own words, where there is one: why it has no trajectory."""
+        status = self.diagnostics.get("certified_planner: planning")
+        return "no planner" if status is None else ", ".join(f"{item.key}: {item.value}" for item in status.values)
 
     def _diagnose(self, message: DiagnosticArray) -> None:
         self.diagnostics.update({status.name: status for status in message.status})
