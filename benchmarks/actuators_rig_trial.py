@@ -7,7 +7,8 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import optimize
@@ -101,7 +102,7 @@ def run_trial(seed: int, sweeps: bool = True) -> Trial:
     _paper(trial, motions, smoothed, servo, config, rng)
     _score(trial, "structured", StructuredModel(law, config), motions)
     for name in ("residual", "network"):
-        model = _timed(trial, name, lambda name=name: METHODS[name](smoothed, law, config))
+        model = _timed(trial, name, partial(METHODS[name], smoothed, law, config))
         _score(trial, name, model, motions)
         trial.gave_way[name] = isinstance(model, StructuredModel)
         trial.ratios[name] = {
@@ -176,7 +177,7 @@ def _paper(
     _score(trial, "TrajID-Param", StructuredModel(param, three), motions)
     plain = smooth_joint(motions["own"], param, three)
     for name, kind in (("Residual-RL", True), ("TrajID-NN", False)):
-        model = _timed(trial, name, lambda kind=kind: train_untested(plain, param, three, residual=kind))
+        model = _timed(trial, name, partial(train_untested, plain, param, three, residual=kind))
         _score(trial, name, model, motions)
     assert param[INDEX["delay"]] == 0.0
 
@@ -216,7 +217,8 @@ def _sweeps(
             else:
                 shot, own = config, weigh_speed(smoothed, law, config, value)
             found["structured"][value] = _mae(motion, replay_joint(motion, own, shot))
-            chosen = replace(config, network=replace(config.network, **{option: value, "iterations": 20, "labels": 60}))
+            changes: dict[str, Any] = {option: value, "iterations": 20, "labels": 60}
+            chosen = replace(config, network=replace(config.network, **changes))
             for name in ("network", "residual"):
                 model = train_untested(smoothed, law, chosen, residual=name == "residual")
                 found[name][value] = _mae(motion, model.replay(motion).position)

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals, motion = problem.signals(law), motions[0]
 
     def roll(active: np.ndarray) -> float:
-        options = {"step": motion.step, "stride": motion.stride, "smoothing": config.law.rest_speed}
+        options: dict[str, Any] = {"step": motion.step, "stride": motion.stride, "smoothing": config.law.rest_speed}
         fastest = min(
             _cpu(lambda: kernel.joint_rollout(signals, law, first * motion.stride, start, active, **options))[0]
             for _ in range(chosen.repeats)

@@ -18,7 +18,8 @@ import numpy.typing as npt
 import pinocchio
 
 from benchmarks.bayesian_cassie import LOOPS, ROTORS, cassie_leg
-from sysid_nodes.robots import MotorConstants, Robot, build_robot, load_robot
+from sysid_nodes.robots import MotorConstants, Robot, load_robot
+from sysid_nodes.robots.description import build_robot
 from sysid_nodes.robots.example_robots import example_urdf
 from sysid_nodes.systems.bayesian.config import (
     BayesianConfig,

@@ -160,7 +160,7 @@ def _intervals(learned: dict[float, dict[str, Learned | None]]) -> str:
 
 def _practice(report: Report, cases: Sequence[Case], learned: dict[float, dict[str, Learned | None]]) -> None:
     """Trouble during the phases before the task."""
-    lines = {}
+    lines: dict[str, None] = {}
     for weight, by_motion in learned.items():
         for motion in (*MOTIONS, FOURIER):
             found = by_motion.get(motion)

@@ -146,7 +146,8 @@ def episodes(
     count: int,
 ) -> None:
     """Simulates certified cases against models at corners and the worst that sensors and delays may do."""
-    rows, tried = [], 0
+    rows: list[tuple[object, ...]] = []
+    tried = 0
     while len(rows) < count and tried < 4 * count:
         name, delay, k = [("Table I", 0.0025, 0.0), ("Table I", 0.0025, 0.1), ("a third", 0.0045, 0.3)][tried % 3]
         q, smart = postures[name][tried % len(postures[name])], tried % 2 == 0

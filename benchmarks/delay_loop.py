@@ -134,7 +134,7 @@ def follow(
     queue: list[tuple[float, Array]] = []
     every = round(control.period / _STEP)
     most = np.zeros(7)
-    times = _STEP * np.arange(round(duration / _STEP))
+    times = _STEP * np.arange(round(duration / _STEP), dtype=np.float64)
     which, desired = _desired(legs, times)
     for k, t in enumerate(times):
         leg, (q_d, qd_d, qdd_d) = legs[which[k]], (x[k] for x in desired)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.certified_log import CertifiedLog, Followed
-from benchmarks.certified_loop import CertifiedLoop, Event, LoopConfig
+from benchmarks.certified_loop import BuildPlanner, CertifiedLoop, Event, LoopConfig
 from benchmarks.episode_opponent import DRIVES, InexactArm, worst_truth
 from benchmarks.episode_world import (
     PLANNER,
@@ -76,7 +76,7 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
     arm = InexactArm(
         robot, None, hardware, rng, start, truth=truth, start=10.0, drives=world.drives, torque_error=torque_error
     )
-    build = build_planner
+    build: BuildPlanner = build_planner
     if world.planner == "random":
         build = partial(RandomPlanner, rng=rng, ranges=[world.reach * share for share in _CHANCE])
     loop = CertifiedLoop(

@@ -144,7 +144,7 @@ def errors(windows: WindowModel, fit: RobustFit) -> Array:
     """(W, n) residuals [N m] as large as the errors were before the fit took its part of them."""
     _, jacobian = windows.residual(fit.point)
     leverage = ((jacobian @ fit.inverse) * jacobian).sum(axis=2) / (fit.spread**2 + windows.unsure**2 / 3.0)
-    return fit.residual / np.sqrt(1.0 - leverage.mean(axis=0))
+    return np.asarray(fit.residual / np.sqrt(1.0 - leverage.mean(axis=0)))
 
 
 def with_readings(windows: WindowModel, truth: Array, noise: Array) -> WindowModel:
@@ -191,7 +191,7 @@ def difference(few: RobustFit, many: RobustFit) -> tuple[Array, Array]:
 def pairs(arms: list[RealArm]) -> list[tuple[str, ...]]:
     """Rows of the table of masses."""
     body = np.array([2.0, 0.1, 0.05, 0.16, 0.03, 0.0, 0.03, -0.01, -0.004, 0.02])
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for arm in arms:
         for name, truth, weighing in (
             (arm.name, arm.mass, Weighing.of(arm)),

@@ -146,7 +146,7 @@ class Run:
     def f1(self, level: float, chosen: npt.NDArray[np.bool_] | slice = slice(None)) -> str:
         """Of contact at some stages."""
         on, true = self.on[chosen], self.force[chosen] > level
-        return f"{2.0 * np.sum(on & true) / max(np.sum(on) + np.sum(true), 1):.3f}"
+        return f"{2.0 * np.sum(on & true) / max(int(np.sum(on) + np.sum(true)), 1):.3f}"
 
 
 def _run(mode: str, log: Go1Log, robot: Robot, end: float) -> Run:

@@ -90,8 +90,8 @@ def trial(*, case: str, seed: int) -> Record:
     except LogError as error:
         return {"status": "refused", "says": str(error)}
     truth = true_values(sim)
-    rows = [row for row in result.parameters if row.name in TARGETS and row.lower is not None and row.upper is not None]
-    stated = [(row.name, row.lower, row.upper) for row in rows]
+    rows = [row for row in result.parameters if row.name in TARGETS]
+    stated = [(row.name, row.lower, row.upper) for row in rows if row.lower is not None and row.upper is not None]
     values = dict(zip([row.name for row in result.parameters], result.levels[-1].estimates.tolist(), strict=True))
     return {
         "status": result.status.value,

@@ -58,7 +58,9 @@ class World:
                 found.append(np.concatenate([self.simulations.positions, self.simulations.velocities], axis=1))
         return np.stack(found, axis=1)
 
-    def obey(self, count: int, commands: Commands, duration: float, config: WalkingConfig) -> tuple[Array, Array]:
+    def obey(
+        self, count: int, commands: Commands, duration: float, config: WalkingConfig
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
         """States (B, T, nq + nv) of `count` robots under commands, and (B,) whether they have fallen."""
         policy = WalkingPolicy(self.robot, self.drive, config)
         which, every = np.zeros(count, dtype=np.int64), round(EVERY / self.simulations.timestep)

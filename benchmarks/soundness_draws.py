@@ -110,8 +110,8 @@ def draw_samples(
     interval = np.searchsorted(envelope.edges, t, side="right") - 1
     sizes = (envelope.position_error, envelope.position), (envelope.reference_error, np.sqrt(2.0 * envelope.level))
     e, r = (
-        within(loop, *(x[interval] for x in size), _unit(rng, count, boxed=loop.delayed) * size[0][interval])
-        for size in sizes
+        within(loop, joints[interval], norm[interval], _unit(rng, count, boxed=loop.delayed) * joints[interval])
+        for joints, norm in sizes
     )
     rd = rng.choice([-1.0, 0.0, 1.0], (count, 7)) * acceleration[interval]
     # Back to the state that was measured; no further than its errors are bounded.
@@ -120,7 +120,9 @@ def draw_samples(
     for _ in range(4):
         e0, r0 = e0 - 0.25 * back * (r0 - gain * e0), r0 - 0.25 * back * rd
     earlier = np.searchsorted(envelope.edges, t - back[:, 0], side="right") - 1
-    e0, r0 = (within(loop, *(y[earlier] for y in size), x) for x, size in zip((e0, r0), sizes, strict=True))
+    e0, r0 = (
+        within(loop, joints[earlier], norm[earlier], x) for x, (joints, norm) in zip((e0, r0), sizes, strict=True)
+    )
     now, then = plan(t), plan(t - back[:, 0])
     noise = rng.choice([-1.0, 0.0, 1.0], (2, count, 7))
     return Samples(

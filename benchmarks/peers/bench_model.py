@@ -83,7 +83,7 @@ def replay_bench(model: BenchModel, motion: JointMotion) -> Array:
     for k in range(len(motion.t)):
         found[k] = q
         row = rows[min(k, len(rows) - 1)]
-        duty = float(model.servo.duty(command[k] - q, np.float64(v)))
+        duty = float(model.servo.duty(command[k] - q, np.array(v)))
         torque = float(predict(model, np.array([duty, v])))
         v += dt * (torque - row[LOAD]) / row[INERTIA]
         q += dt * v

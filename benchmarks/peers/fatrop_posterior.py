@@ -74,14 +74,15 @@ def minimise(problem: MechanismProblem, start: Estimate, most: int = 300) -> Fat
     unknown.append(states[-1])
     values += [start.q[-2], start.q[-1], start.x[own.free]]
     g = casadi.vertcat(*rows)
-    options = {
+    options: dict[str, Any] = {
         "structure_detection": "auto",
         "equality": [True] * g.numel(),
         "expand": False,
         "print_time": False,
         "fatrop": {"tol": 1e-10, "max_iter": most, "print_level": 0},
     }
-    solver = casadi.nlpsol("fatrop", "fatrop", {"x": casadi.vertcat(*unknown), "f": 0.5 * cost, "g": g}, options)
+    program: Any = {"x": casadi.vertcat(*unknown), "f": 0.5 * cost, "g": g}
+    solver = casadi.nlpsol("fatrop", "fatrop", program, options)
     built = time.process_time()
     found = solver(x0=np.concatenate(values), lbg=0.0, ubg=0.0)
     took = time.process_time() - built

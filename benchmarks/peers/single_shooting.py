@@ -37,5 +37,5 @@ def fit_single(problem: JointProblem, guess: Array) -> SingleShot:
 
     lower, upper = np.array([p.lower for p in fitted]), np.array([p.upper for p in fitted])
     inside = np.clip(guess, lower, upper)
-    found = least_squares(residual, inside, bounds=(lower, upper), x_scale="jac", diff_step=1e-4)
+    found = least_squares(residual, inside, bounds=(lower, upper), x_scale="jac", diff_step=np.array(1e-4))
     return SingleShot(np.asarray(found.x), spent)

@@ -10,6 +10,7 @@ forces drop out. The paper tunes the window; here each gets the one that is best
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -132,14 +133,20 @@ def _fit(own: Parameters, rows: Array, right: Array, kinds: npt.NDArray[np.int64
         by_x[np.arange(10 * own.n, len(columns)), columns[10 * own.n :]] = 1.0
         return by_x[:, free]
 
+    def off(root: Array, theta: Array) -> Array:
+        return np.concatenate([root[:, :-1] @ told(theta) - root[:, -1], (theta - own.mean[free]) / own.sigma[free]])
+
+    def steepness(root: Array, theta: Array) -> Array:
+        return np.concatenate([root[:, :-1] @ slope(theta), np.diag(1.0 / own.sigma[free])])
+
     theta = np.maximum(own.mean[free], own.lower[free] + 1e-6 * own.sigma[free])
     for _ in range(_PASSES):
         weighted = np.column_stack([rows, right]) / sigma[kinds][:, None]
-        root = np.linalg.qr(weighted, mode="r")  # all that the rows say, in as many rows as columns
+        root = np.asarray(np.linalg.qr(weighted, mode="r"))  # all that the rows say, in as many rows as columns
         found = least_squares(
-            lambda z, r=root: np.concatenate([r[:, :-1] @ told(z) - r[:, -1], (z - own.mean[free]) / own.sigma[free]]),
+            partial(off, root),
             theta,
-            lambda z, r=root: np.concatenate([r[:, :-1] @ slope(z), np.diag(1.0 / own.sigma[free])]),
+            partial(steepness, root),
             bounds=(own.lower[free], np.inf),
             x_scale=own.sigma[free],
             max_nfev=50,

@@ -13,8 +13,9 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import build_sensors, sensor_configs
-from sysid_nodes.signals.alignment import AlignedSteps, Aligner, GridConfig
+from sysid_nodes.signals.alignment import Aligner, GridConfig
 from sysid_nodes.signals.channel import ChannelSpec
+from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import (
     Fault,
     ImuReading,
