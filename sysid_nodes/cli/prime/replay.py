@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,14 @@ from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.prime.configuration import configuration, topics
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
+from sysid_nodes.logs.foot_force_reader import FootForce, read_foot_forces
 from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
 from sysid_nodes.reports.prime.bag import PrimeBag
+from sysid_nodes.reports.prime.foot_check import check_feet
 from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_prime_run
 from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries
-from sysid_nodes.reports.prime.truth import read_truth
+from sysid_nodes.reports.prime.truth import feet, read_truth
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
@@ -65,6 +67,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         told = f"topic of {types}, whose sensors are then used; default: /{source.topic} if one of them is enabled"
         group.add_argument(f"--{source.name}-topic", metavar="TOPIC", help=told)
     group.add_argument(
+        "--foot-force",
+        action="append",
+        metavar="FOOT=TOPIC",
+        help="force sensor of a foot (WrenchStamped, Float64 or Float32), or the topic alone of a LowState: contacts"
+        " are compared with it, never estimated from it; may be repeated",
+    )
+    group.add_argument(
         "--truth", type=Path, metavar="DIR", help="truth.json and truth.npz of a simulated robot, to compare with"
     )
 
@@ -74,10 +83,12 @@ def run(args: argparse.Namespace) -> int:
     config = configuration(args)
     robot = prime_robot(config)
     log = open_log(args.bag, config, topics(args))
+    forces = read_foot_forces(args.bag, args.foot_force or (), feet(robot)[0], args.topic)
     for topic in log.missing:
         sys.stderr.write(f"sysid: warning: {args.bag}: has no readings on '{topic}'; it goes without\n")
     with OutputFolder(args.out) as folder:
-        document = replay_into(folder, robot, config, log, args.mode or HORIZON, str(args.bag), args.truth)
+        mode = args.mode or HORIZON
+        document = replay_into(folder, robot, config, log, mode, str(args.bag), args.truth, forces=forces)
     status = PrimeStatus[document["status"]]
     observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
     doubtful = not status.trusted or (observed and not any(observed))
@@ -94,6 +105,7 @@ def replay_into(
     source: str,
     truth: Path | None = None,
     live: Callable[[PrimeSeries], Mapping[str, Any]] | None = None,
+    forces: Mapping[str, FootForce] | None = None,
 ) -> dict[str, Any]:
     """Estimates a log and writes result.mcap, series.npz, report.html and result.json into a folder.
 
@@ -105,6 +117,7 @@ def replay_into(
         source: what the result is to call the log.
         truth: folder of a simulated robot's truth, or None.
         live: compares with what a live node published, or None.
+        forces: of the feet's own sensors, to compare contacts with.
 
     Returns:
         The result.
@@ -121,7 +134,8 @@ def replay_into(
     series = done.collected.series()
     known = None if truth is None else read_truth(truth, robot, series)
     compared = None if live is None else live(series)
-    run = PrimeRun(done.session, series, mode, source, done.wall_time, done.left_out, known, compared)
+    checks = check_feet(series, robot, forces or {})
+    run = PrimeRun(done.session, series, mode, source, done.wall_time, done.left_out, known, compared, checks)
     return write_prime_run(folder, run)
 
 
@@ -136,8 +150,18 @@ def summary_line(document: dict[str, Any]) -> str:
             parts.append(f"the mass of {body['link']} is not observed")
     run = document["run"]
     parts.append(f"{run['end'] - run['start']:.1f} s of motion ({document['status'].lower()})")
+    parts += _check_words(run["feet"])
     poor = [Stretch(PrimeStatus[s["status"]], s["start"], s["end"], "").sentence for s in _poor(document)]
     return ", ".join([*parts, *poor])
+
+
+def _check_words(feet: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Contacts beside the feet's own sensors, where there are such."""
+    checked = [(foot["name"], foot["sensor"]) for foot in feet if foot["sensor"] is not None]
+    f1 = [f"{name} {sensor['f1']:.2f}" for name, sensor in checked if sensor["f1"] is not None]
+    silent = [name for name, sensor in checked if sensor["f1"] is None]
+    words = [f"F1 of contacts against the feet's sensors: {' '.join(f1)}"] if f1 else []
+    return words + ([f"the sensor of {' and '.join(silent)} tells no contacts apart"] if silent else [])
 
 
 def _poor(document: dict[str, Any]) -> list[dict[str, Any]]:

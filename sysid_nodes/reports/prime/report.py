@@ -75,6 +75,7 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         single=len(names) == len(index),
         forces=forces,
         feet=_feet_rows(document),
+        checked=any(row["sensor"] for row in run["feet"]),
         keys=list(zip(names, colours, strict=True)),
         timing=Markup(_timing(t, names, index, series, truth)),
         scene=prime_scene(t, series, truth, robot, index, colours).markup(),
@@ -180,9 +181,17 @@ def _feet_rows(document: Document) -> list[dict[str, str]]:
             "touchdowns": str(row["touchdowns"]),
             "mean": wording.number_text(row["mean_force"], 3),
             "peak": wording.number_text(row["peak_force"], 3),
+            "sensor": _sensor_words(row["sensor"]),
         }
         for row in document["run"]["feet"]
     ]
+
+
+def _sensor_words(sensor: Mapping[str, Any] | None) -> str:
+    """How well contacts agree with the foot's own sensor; empty where it has none."""
+    if sensor is None:
+        return ""
+    return "one level only" if sensor["f1"] is None else f"F1 {sensor['f1']:.3f}"
 
 
 def _motion(t: Array, series: PrimeSeries, truth: PrimeTruth | None) -> dict[str, Markup | None]:

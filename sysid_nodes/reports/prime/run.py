@@ -16,6 +16,7 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME, SERIES_NAME
 from sysid_nodes.reports.json_text import encode, number
+from sysid_nodes.reports.prime.foot_check import FootCheck
 from sysid_nodes.reports.prime.report import write_prime_report
 from sysid_nodes.reports.prime.result import prime_document
 from sysid_nodes.reports.prime.schema import validate_prime
@@ -41,6 +42,7 @@ class PrimeRun:
         left_out: steps outside the longest connected stretch, which is all that a batch estimates.
         truth: where it is known.
         live: comparison with what a live node published, or None.
+        checks: feet beside their own force sensors, by the feet's names.
         versions: of the software; looked up unless given.
     """
 
@@ -52,6 +54,7 @@ class PrimeRun:
     left_out: int = 0
     truth: PrimeTruth | None = None
     live: Mapping[str, Any] | None = None
+    checks: Mapping[str, FootCheck] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=lambda: software_versions())
 
 
@@ -79,7 +82,7 @@ def run_document(run: PrimeRun) -> dict[str, Any]:
                 }
                 for k, name in enumerate(series.sensors)
             ],
-            "feet": _feet(series, session.robot),
+            "feet": _feet(series, session.robot, run.checks),
             "truth": None if run.truth is None else score(series, run.truth, session.robot),
             "live": None if run.live is None else dict(run.live),
         }
@@ -119,7 +122,7 @@ def report_prime(page: Path, document: Mapping[str, Any], series: Path, *, sourc
     write_prime_report(page, document, drawn, known, prime_robot(config))
 
 
-def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
+def _feet(series: PrimeSeries, robot: Robot, checks: Mapping[str, FootCheck]) -> list[dict[str, Any]]:
     names, index = feet(robot)
     force = sum_by_foot(np.nan_to_num(series.force), index)[..., 2]
     rows = []
@@ -133,6 +136,7 @@ def _feet(series: PrimeSeries, robot: Robot) -> list[dict[str, Any]]:
                 "touchdowns": int(np.sum(~down[:-1] & down[1:])),
                 "mean_force": float(force[down, k].mean()) if down.any() else None,
                 "peak_force": number(force[:, k].max()),
+                "sensor": checks[name].document() if name in checks else None,
             }
         )
     return rows

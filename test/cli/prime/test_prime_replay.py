@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared.legged_bag import write_bag, write_truth
+from shared.legged_bag import TOPICS, messages, write_bag, write_truth
 from shared.legged_readings import FAST
 from shared.legged_readings import feed as feed_reading
 
@@ -119,6 +119,38 @@ def test_the_truth_is_told_and_met(replayed: Path) -> None:
     assert truth["force_error"] < 0.1  # a second, while the load is not yet known; 0.02 is usual
     assert truth["position_rms"] < 2e-3
     assert abs(truth["bodies"][0]["mass_error"]) < 0.05
+
+
+def test_contacts_are_compared_with_the_feets_own_sensors(
+    walk: Walk, replayed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two feet: one that never left the ground, one whose sensor says that it did, half of the time."""
+    with BagWriter(tmp_path / "bag", storage="mcap") as bag:
+        for topic, kind in [*TOPICS.items(), ("/left", "std_msgs/msg/Float32"), ("/right", "std_msgs/msg/Float32")]:
+            bag.add_topic(topic, kind)
+        for k, reading in enumerate(walk.readings):
+            now = round(1e9 * reading.arrival) + k
+            for topic, fields in messages(reading):
+                bag.write(topic, now, fields)
+            late = reading.stamp > START + 0.5 * LENGTH
+            bag.write("/left", now, {"data": 50.0 + k % 2})
+            bag.write("/right", now, {"data": 80.0 if late else float(k % 2)})
+    words = ("--foot-force", "FL=left", "--foot-force", "FR_foot=/right")
+    assert replay(tmp_path / "bag", tmp_path / "out", *words) == 0
+    said = capsys.readouterr().out
+    assert "F1 of contacts against the feet's sensors: FR_foot 0." in said
+    assert "the sensor of FL_foot tells no contacts apart" in said
+    document = read_document(tmp_path / "out")
+    left, right, *rest = (foot["sensor"] for foot in document["run"]["feet"])
+    assert (left["topic"], left["threshold"], left["f1"]) == ("/left", None, None)
+    # 2 p / (1 + p), where a share p of what is found is true: a half, less what is not yet published at the end.
+    assert right["f1"] == pytest.approx(0.64, abs=0.05)
+    assert rest == [None, None]
+    # It is looked at, and nothing else.
+    assert document["bodies"] == read_document(replayed)["bodies"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "against its own sensor" in page and "one level only" in page and "no sensor" in page
+    assert "against its own sensor" not in (replayed / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_bag_has_every_stage_on_the_live_nodes_topics(replayed: Path) -> None:
