@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     status = PrimeStatus[document["status"]]
     observed = [row["observed"] for body in document["bodies"] for row in body["parameters"]]
     doubtful = not status.trusted or (observed and not any(observed))
-    reason = document["message"] if doubtful else ""
+    reason = "; ".join([document["message"], *_check_words(document["run"]["feet"])]) if doubtful else ""
     return conclude(args.bag, args.out / REPORT_NAME, summary_line(document), contradiction=reason)
 
 

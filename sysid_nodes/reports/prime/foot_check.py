@@ -17,13 +17,15 @@ from sysid_nodes.robots import Robot
 
 Array = npt.NDArray[np.float64]
 
-_APART = 4.0
-"""Distance of the readings' two levels, in the spread of the lower, of a foot in the air, above which there are two:
-of noise alone, split at its mean, it is 2.6. Nor is it less than so many of the sensor's own steps, or a reading that
-rounds to and fro would be a foot that lifts; but a switch, which is 0 or something else, has one step."""
+_BAND = 0.03
+"""Width of a band of readings, as a share of all but the highest tenth: those of a foot in the air crowd in one or two
+bands, on the ground they have as many levels as the robot has gaits."""
 
-_SHARE = 0.02  # of the readings that each level has at least
-_RISE = 0.2  # of the way from the lower level to the upper, at which a foot counts as on the ground
+_LEAST = 100  # readings
+_LOWEST = 6  # bands, in one of which a foot in the air is
+_VALLEY = 3.0  # times as many readings in its band as in any of the three bands above its neighbour: of noise alone 1
+_SHARE = 0.05  # of the readings that are in its band, at least
+_RISE = 0.2  # of the way from there to the median of the others, at which a foot counts as on the ground
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class FootCheck:
     Attributes:
         topic: of the sensor.
         compared: stages that have a reading.
-        threshold: reading above which the foot counts as on the ground, a fifth of the way between the two levels; None
-            where there is one level, as of a foot that never left the ground.
+        threshold: reading above which the foot counts as on the ground, see `contact_threshold`; None where no level
+            stands out below the others, as of a foot that never left the ground.
         f1: of contact; None without a threshold.
         correlation: of reading and normal force; None where one of them does not vary.
     """
@@ -74,27 +76,38 @@ def _check(t: Array, down: npt.NDArray[np.bool_], normal: Array, force: FootForc
     nearest = np.where(t - at[after - 1] < at[after] - t, after - 1, after)
     known = np.abs(at[nearest] - t) <= max(2.0 * spacing, float(np.median(np.diff(t))) if len(t) > 1 else 0.0)
     seen = reading[nearest[known]]
-    threshold = level_threshold(seen)
+    threshold = contact_threshold(seen)
     agreement = None if threshold is None else f1(down[known], seen > threshold)
     varied = len(seen) > 2 and np.ptp(seen) > 0.0 and np.ptp(normal[known]) > 0.0
     correlation = float(np.corrcoef(seen, normal[known])[0, 1]) if varied else None
     return FootCheck(force.topic, int(known.sum()), threshold, agreement, correlation)
 
 
-def level_threshold(readings: Array) -> float | None:
-    """A fifth of the way between the two levels of readings (K,), medians of two classes whose spread is least (Otsu, A
-    threshold selection method from gray-level histograms, 1979); None where there is one level."""
-    x = np.sort(readings)
-    if len(x) < 2 or x[0] == x[-1]:
+def contact_threshold(readings: Array) -> float | None:
+    """Reading that tells a foot on the ground from one in the air, of readings (K,) in any unit.
+
+    In the air readings crowd near the bottom, and above them there are few. The threshold is a fifth of the way from
+    there to the median of the others. A switch, which is 0 or something else, has it half-way.
+
+    Returns:
+        None where nothing crowds there, readings are few, or bands are narrower than the sensor's own steps.
+    """
+    x, values = np.sort(readings), np.unique(readings)
+    if len(x) < _LEAST or len(values) < 2:
         return None
-    count, total = np.arange(1, len(x)), np.cumsum(x)
-    means = total[:-1] / count, (total[-1] - total[:-1]) / (len(x) - count)
-    between = count * (len(x) - count) * (means[1] - means[0]) ** 2
-    k = 1 + int(np.argmax(np.where(np.diff(x) > 0.0, between, -1.0)))
-    steps = np.diff(x)
-    step = 0.0 if x[0] == 0.0 and np.count_nonzero(steps) == 1 else float(steps[steps > 0.0].min())
-    apart = means[1][k - 1] - means[0][k - 1]
-    if min(k, len(x) - k) < _SHARE * len(x) or apart < _APART * max(x[:k].std(), step):
+    if len(values) == 2 and values[0] == 0.0:
+        return None if min(np.mean(x == 0.0), np.mean(x != 0.0)) < _SHARE else 0.5 * float(values[1])
+    bottom, top = np.quantile(x, (0.01, 0.9))
+    band = _BAND * (top - bottom)
+    if band < np.diff(values).min():
         return None
-    low, high = np.median(x[:k]), np.median(x[k:])
-    return float(low + _RISE * (high - low))
+    edges = bottom + band * np.arange(_LOWEST + 5)
+    edges[0] = x[0]
+    below = np.searchsorted(x, edges, side="left")
+    count = np.diff(below)
+    peak = int(np.argmax(count[:_LOWEST]))
+    sure = count[peak] - 3.0 * np.sqrt(count[peak])  # what is left of it three deviations of a chance count below
+    if count[peak] < _SHARE * len(x) or sure < _VALLEY * count[peak + 2 : peak + 5].max():
+        return None
+    level = np.median(x[below[peak] : below[peak + 1]])
+    return float(level + _RISE * (np.median(x[below[peak + 2] :]) - level))

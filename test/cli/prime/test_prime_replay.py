@@ -149,7 +149,7 @@ def test_contacts_are_compared_with_the_feets_own_sensors(
     # It is looked at, and nothing else.
     assert document["bodies"] == read_document(replayed)["bodies"]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "against its own sensor" in page and "one level only" in page and "no sensor" in page
+    assert "against its own sensor" in page and "tells no contacts" in page and "no sensor" in page
     assert "against its own sensor" not in (replayed / "report.html").read_text(encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sysid_nodes.logs.foot_force_reader import FootForce
-from sysid_nodes.reports.prime.foot_check import FootCheck, check_feet, level_threshold
+from sysid_nodes.reports.prime.foot_check import FootCheck, check_feet, contact_threshold
 from sysid_nodes.reports.prime.series import PrimeSeries
 from sysid_nodes.robots import load_robot
 
@@ -51,6 +51,26 @@ def test_unit_offset_and_order_of_readings_do_not_matter(gain: float, offset: fl
     assert scaled.threshold == pytest.approx(offset + gain * plain.threshold, rel=1e-6, abs=1e-6 * gain)
 
 
+@pytest.mark.parametrize("walking", [0.0, 0.3, 0.9], ids=["stands", "walks now and then", "walks"])
+def test_a_foot_that_stands_and_then_walks_has_many_levels_and_is_in_the_air_at_the_lowest(walking: float) -> None:
+    """As real feet do: 240 while the robot stands, 300 to 1000 while it walks, 0 +- 5 in the air; whole numbers."""
+    rng, count = np.random.default_rng(3), 2000
+    walks = np.arange(count) > (1.0 - walking) * count
+    air = walks & (np.sin(2.0 * np.pi * np.arange(count) / 80.0) < 0.0)
+    loaded = np.where(walks, rng.gamma(4.0, 120.0, count) + 60.0, 240.0 + 10.0 * rng.standard_normal(count))
+    threshold = contact_threshold(np.round(np.where(air, 5.0 * rng.standard_normal(count), loaded)))
+    if not walking:
+        assert threshold is None
+    else:
+        assert threshold is not None and 20.0 < threshold < 120.0
+
+
+@given(st.integers(100, 5000), st.sampled_from(["normal", "uniform", "exponential"]), st.integers(0, 2**32 - 1))
+def test_what_has_no_valley_tells_nothing(count: int, kind: str, seed: int) -> None:
+    """A load that wanders; an exponential one crowds at the bottom without a gap above it."""
+    assert contact_threshold(getattr(np.random.default_rng(seed), kind)(size=count)) is None
+
+
 def test_contacts_that_are_another_foots_are_found_out() -> None:
     found = check(NORMAL, down=~DOWN, normal=NORMAL[::-1])
     assert found.f1 is not None and found.f1 < 0.05
@@ -73,16 +93,16 @@ def test_noise_alone_has_one_level(seed: int, noise: str) -> None:
 
 @pytest.mark.parametrize("values", [(50.0, 51.0), (0.0, 1.0, 2.0), (-3.0, -2.0, 0.0)])
 def test_a_reading_that_rounds_to_and_fro_has_one_level(values: tuple[float, ...]) -> None:
-    assert level_threshold(np.array(values * 100)) is None
+    assert contact_threshold(np.array(values * 100)) is None
 
 
 def test_a_switch_has_two() -> None:
     assert check(np.where(DOWN, 1.0, 0.0)).f1 == 1.0
 
 
-@pytest.mark.parametrize("readings", [np.zeros(0), np.ones(1), np.ones(9), np.r_[np.zeros(999), 1.0]])
+@pytest.mark.parametrize("readings", [np.zeros(0), np.ones(1), np.ones(900), np.r_[np.zeros(999), 1.0], NORMAL[::5]])
 def test_what_has_no_two_levels_has_no_threshold(readings: np.ndarray) -> None:
-    assert level_threshold(readings) is None
+    assert contact_threshold(readings) is None
 
 
 def test_stages_without_a_reading_are_not_compared() -> None:
