@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -12,22 +11,25 @@ import numpy.typing as npt
 import pinocchio
 import pytest
 from shared.legged_log import KNOWN
+from shared.stage_truth import (
+    STEP,
+    TICKS,
+    TORQUE_NOISE,
+    StageTruth,
+    averages,
+    contact_forces,
+    pinocchio_order,
+    readings,
+)
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import ContactSpec, Robot, load_robot, with_contacts
 from sysid_nodes.robots.example_robots import example_urdf
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
-from sysid_nodes.sensors import Samples
 from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
 
 Array = npt.NDArray[np.float64]
-
-STEP, TICKS = 0.01, 20
-"""The estimator's step [s], and the simulator's steps in it."""
-
-TORQUE_NOISE = 0.003
-"""Of the torque sensors, as a share of the largest torque."""
 
 
 @dataclass(frozen=True)
@@ -89,22 +91,7 @@ def load(name: str) -> tuple[Robot, Array]:
     return replace(with_contacts(robot, specs), imu=robot.body, limits=wide), case.angles(robot)
 
 
-def pinocchio_order(qpos: Array) -> Array:
-    """Configurations with the quaternion x, y, z, w."""
-    return qpos[..., [0, 1, 2, 4, 5, 6, 3, *range(7, qpos.shape[-1])]]
-
-
-@dataclass(frozen=True)
-class Sway:
-    """Stages of a swaying robot: true configurations, torques and contact forces about each, mass of its base [kg]."""
-
-    q: Array
-    torque: Array
-    force: Array
-    mass: float
-
-
-def sway(robot: Robot, stance: Array, duration: float) -> Sway:
+def sway(robot: Robot, stance: Array, duration: float) -> StageTruth:
     """Joints held by springs about angles that swing, with three tenths more mass in the base."""
     bodies = [robot.model.inertias[i] for i in range(1, robot.model.njoints)]
     load = pinocchio.Inertia(0.3 * bodies[0].mass, np.array([0.05, 0.02, 0.06]), 0.002 * bodies[0].mass * np.eye(3))
@@ -131,51 +118,7 @@ def sway(robot: Robot, stance: Array, duration: float) -> Sway:
         mujoco.mj_step(model, data)
         torque.append(data.qfrc_applied[6:].copy())
         force.append(contact_forces(model, data, feet))
-    return Sway(*averages(pinocchio_order(np.array(q)), np.array(torque), np.array(force)), bodies[0].mass)
-
-
-def contact_forces(model: mujoco.MjModel, data: mujoco.MjData, feet: list[int]) -> Array:
-    """(nc, 3) on the robot in the world."""
-    out, local = np.zeros((len(feet), 3)), np.zeros(6)
-    for i in range(data.ncon):
-        contact = data.contact[i]
-        mujoco.mj_contactForce(model, data, i, local)
-        held = contact.frame.reshape(3, 3).T @ local[:3]
-        out[feet.index(int(max(contact.geom)))] += held if contact.geom[0] < contact.geom[1] else -held
-    return out
-
-
-def averages(q: Array, torque: Array, force: Array) -> tuple[Array, Array, Array]:
-    """Configurations at the stages, torques and forces averaged about each with a triangle, without the first 0.3 s."""
-    weight = 1.0 - np.abs(np.arange(-TICKS, TICKS) + 0.5) / TICKS
-    weight /= weight.sum()
-    at = np.arange(round(0.3 / STEP) * TICKS, len(q) - TICKS, TICKS)
-
-    def about(values: Array) -> Array:
-        return np.array([np.tensordot(weight, values[k - TICKS : k + TICKS], axes=1) for k in at])
-
-    return q[at], about(torque), about(force)
-
-
-def readings(robot: Robot, truth: Sway) -> dict[str, Samples]:
-    """Noisy readings of joints, torques, gyroscope, orientation and motion capture."""
-    rng, count = np.random.default_rng(1), len(truth.q)
-    quaternion = truth.q[:, 3:7]
-    rotation = np.array([pinocchio.Quaternion(x).matrix() for x in quaternion])
-    turn = [pinocchio.log3(a.T @ b) / STEP for a, b in itertools.pairwise(rotation)]
-
-    def samples(values: Array, sigma: float, first: int = 0) -> Samples:
-        noisy = values + sigma * rng.normal(size=values.shape)
-        return Samples(np.arange(first, count), noisy, np.ones(len(noisy)))
-
-    pose = np.concatenate([truth.q[:, :3] + 1e-3 * rng.normal(size=(count, 3)), quaternion], axis=1)
-    return {
-        "joint_position": samples(truth.q[:, 7:], 3e-4),
-        "joint_torque": samples(truth.torque, TORQUE_NOISE * float(np.abs(truth.torque).max())),
-        "gyroscope": samples(np.array(turn), 0.005, first=1),
-        "imu_orientation": samples(quaternion, 0.0),
-        "mocap_pose": samples(pose, 0.0),
-    }
+    return StageTruth(*averages(pinocchio_order(np.array(q)), np.array(torque), np.array(force)), bodies[0].mass)
 
 
 @pytest.mark.parametrize(
