@@ -136,8 +136,8 @@ class InertiaConfig:
     )
     least_turning: float = option(
         0.1,
-        "angular velocity of the base, root mean square over half a second, that moments of inertia about an axis and"
-        " the height of the centre of mass need to be called observed",
+        "angular velocity of the base, root mean square over half a second, that moments of inertia about an axis,"
+        " products about both of theirs and the height of the centre of mass need to be called observed",
         unit="rad/s",
         minimum=0.0,
     )

@@ -3,7 +3,8 @@
 
 A parameter is observed where its sigma is well below the prior's at the same value. That is not enough: a robot that
 does not turn moves by noise all the same, and an estimate of motion and inertia together takes the noise for motion.
-Moments of inertia therefore need the body to have turned about their axes, and the height of its centre of mass needs
+Moments of inertia therefore need the body to have turned about their axes, products of inertia about both of theirs (the
+moment that a product makes about one axis is told from that of the turning about it, which may be noise), and the height of its centre of mass needs
 it to have leant. Without torques every force may be larger or smaller throughout: no mass is observed. And where three
 sigmas reach below zero for what no body can have negative, the first order that gave sigma does not hold.
 """
@@ -77,6 +78,6 @@ def observed_parameters(
         enough = turned >= config.least_turning
         up = int(np.argmax(np.abs(np.mean(quaternion_matrix(q[:, 3:7])[:, 2], axis=0))))
         com[up] &= bool(np.any(np.delete(enough, up)))
-        known[4:] &= [bool(enough[i] or enough[j]) for i, j in _PAIRS]
+        known[4:] &= [bool(enough[i] and enough[j]) for i, j in _PAIRS]
     known[1:4] = com
     return known, com

@@ -54,8 +54,9 @@ def test_without_torques_no_mass_is_observed(log: LeggedLog) -> None:
     ("turned", "lost"),
     [
         ((1.0, 1.0, 1.0), ()),
-        ((0.0, 0.0, 1.0), ("cz", "Ixx", "Ixy", "Iyy")),
-        ((0.0, 1.0, 0.0), ("Ixx", "Ixz", "Izz")),
+        ((0.0, 0.0, 1.0), ("cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz")),
+        ((0.0, 1.0, 0.0), ("Ixx", "Ixy", "Ixz", "Iyz", "Izz")),
+        ((1.0, 0.0, 1.0), ("Ixy", "Iyy", "Iyz")),
         ((0.0, 0.0, 0.0), ("cz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")),
     ],
 )
