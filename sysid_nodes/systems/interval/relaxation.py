@@ -95,7 +95,7 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction, *, bef
         if factor < least:
             continue
         changed = _wider_prior(flat, factor) if keys[0].startswith("prior.") else {
-            key: _scale(flat[key], factor) for key in keys
+            key: _scale(key, flat[key], factor) for key in keys
         }  # fmt: skip
         keys = tuple(key for key in keys if changed[key] != flat[key])  # a bound of zero does not grow
         if not keys:
@@ -110,8 +110,12 @@ def _room(key: str, value: Any) -> float:
     return np.inf if most is None or largest <= 0.0 else most / largest
 
 
-def _scale(value: Any, factor: float) -> Any:
-    return tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
+def _scale(key: str, value: Any, factor: float) -> Any:
+    """The option's value, or all of them, times a factor; what is to reach its maximum is not rounded beyond."""
+    if isinstance(value, tuple):
+        return tuple(_scale(key, x, factor) for x in value)
+    most = _MAXIMA[key]
+    return factor * value if most is None else min(factor * value, most)
 
 
 def _wider_prior(flat: dict[str, Any], factor: float) -> dict[str, Any]:

@@ -80,6 +80,11 @@ def test_an_option_grows_up_to_its_limit_where_that_is_enough() -> None:
     step = relax(CONFIG, clash(relative_torque_noise=40.1, velocity_error=50.0))
     assert step is not None and step.assumption == "velocity error"
     assert relax(step.config, clash(relative_torque_noise=40.1)) is None
+    # 0.9 / x times x may be more than 0.9.
+    for gain in np.arange(0.02, 0.9, 0.01):
+        loose = replace(CONFIG, known_robot=replace(CONFIG.known_robot, gain_relative=(float(gain),)))
+        step = relax(loose, clash(torque_gain=1.0001), before=MOST_RELAXED)
+        assert step is not None and step.config.known_robot.gain_relative == pytest.approx((0.9,))
 
 
 def test_what_nobody_stated() -> None:
