@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,6 +102,15 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction, *, bef
             continue
         return Relaxation(assumption, keys, factor, from_flat(IntervalIdentifierConfig, {**flat, **changed}))
     return None
+
+
+def growth(steps: Sequence[Relaxation]) -> tuple[tuple[str, tuple[str, ...], float], ...]:
+    """Each relaxed assumption, its options, and the factor by which these grew in all: for other assumptions, too."""
+    keys = {step.assumption: step.keys for step in steps}
+    return tuple(
+        (name, own, float(np.prod([step.factor for step in steps if set(step.keys) & set(own)])))
+        for name, own in keys.items()
+    )
 
 
 def _room(key: str, value: Any) -> float:
