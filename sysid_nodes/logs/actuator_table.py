@@ -43,7 +43,7 @@ def _gains(table: Table, name: str) -> Array | None:
         return None
     gains = table.get((name,))
     if gains.ndim == 2 and len(gains):
-        changed = np.flatnonzero((gains != gains[0]).any(axis=0))
+        changed = np.flatnonzero((gains != gains[0]).any(axis=0) & np.isfinite(gains[0]))
         if changed.size:
             line = f"'{name}' of joint '{table.names[changed[0]]}' changes on the way; cut the log where it does"
             raise LogError(line, source=str(table.source))

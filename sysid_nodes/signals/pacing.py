@@ -141,9 +141,10 @@ class Pacer:
             usual: false for the solve after a start, which takes longer than those that follow.
         """
         config = self._config
-        self.solve_time = self._expected = solve_time
-        self._now = now
-        if not usual:
+        self.solve_time, self._now = solve_time, now
+        if usual:
+            self._expected = solve_time
+        else:
             # Where a start takes longer than the lag allowed, to skip would mean to start over and over.
             self._limit = max(config.max_lag, 2.0 * solve_time)
         self.watch(lag)
@@ -169,8 +170,8 @@ class Pacer:
 
         Args:
             lag: behind the newest reading.
-            ahead: whether a solve is to come, which may take as long as the last one. If it would end too late, all
-                work that can be shed is shed at once; where nothing is left to shed, it is not begun.
+            ahead: whether a solve is to come, which may take as long as the last usual one. If it would end too late,
+                all work that can be shed is shed at once; where nothing is left to shed, it is not begun.
         """
         last = len(self._paces) - 1
         if ahead and lag + self._expected > self._limit and self._level < last:

@@ -70,6 +70,7 @@ def test_an_archive_that_is_no_log_is_refused(change: dict[str, Any], message: s
         ("t\n1\n2\n", "has no column 'q_NAME'"),
         ("t,q_a,command_a\n0,x,1\n", "holds what is not a number"),
         ("t,q_a,command_a,kp_a\n0,1,1,20\n1,1,1,25\n", "'kp' of joint 'a' changes on the way"),
+        ("t,q_a,command_a,kp_a\n0,1,1,nan\n1,1,1,nan\n", "stiffness of joint 'a' is not finite"),
         ("t,q_a,q_b,command_a,command_b,kp_a\n0,1,1,1,1,20\n", "has no column 'kp_b'"),
         ("t,q_a,command_a\n0,1\n", "does not have 3 cells"),
         ("t,q_a,command_a\n", "has no rows"),

@@ -150,6 +150,19 @@ def test_a_start_that_takes_longer_than_the_lag_allowed_is_not_started_over_for_
     assert pacer.watch(0.5)  # once it has caught up, the limit is the stated one
 
 
+def test_how_long_a_start_takes_says_nothing_of_the_solves_that_follow() -> None:
+    """Readings wait after a slow start: neither is work shed for that, nor, with nothing to shed, started over."""
+    pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
+    cheapest = Pacer(PacingConfig(max_lag=0.4, hop=4, most_hop=4, shortest=WINDOW), WINDOW, DT)
+    for each in (pacer, cheapest):
+        each.note_solve(1.0, 0.3, 0.31, usual=False)
+        assert not each.watch(0.31, ahead=True)
+        assert each.changes == 0
+    pacer.note_solve(1.1, 0.25, 0.31)
+    assert not pacer.watch(0.31, ahead=True)
+    assert pacer.slowed
+
+
 def test_a_machine_that_gets_faster_goes_back_to_the_full_pace() -> None:
     machine = Machine(per_stage=1e-3)
     machine.run(5.0)

@@ -31,7 +31,7 @@ from sysid_nodes.robots.robot import Array, Robot
 from sysid_nodes.sessions.interval.run import IntervalRun
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.signals.driver import DriverSignals
-from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, Relaxation, relax
+from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, Relaxation, growth, relax
 
 _LINE = 200
 """Characters that a line keeps below by leaving out what the report says as well."""
@@ -90,12 +90,9 @@ def _label(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     """The run, with a finding that says which assumptions were relaxed to make the data fit."""
     if not relaxed:
         return run
-    grown: dict[str, tuple[tuple[str, ...], float]] = {}
-    for step in relaxed:
-        grown[step.assumption] = (step.keys, grown.get(step.assumption, (step.keys, 1.0))[1] * step.factor)
-    told = "; ".join(f"{assumption} {times_text(factor)} times as large" for assumption, (_, factor) in grown.items())
+    entries = growth(relaxed)
+    told = "; ".join(f"{assumption} {times_text(factor)} times as large" for assumption, _, factor in entries)
     line = f"the result rests on relaxed assumptions: {told}"
-    entries = tuple((assumption, keys, factor) for assumption, (keys, factor) in grown.items())
     return replace(run, findings=(line, *run.findings), relaxed=entries)
 
 

@@ -46,6 +46,6 @@ def interval(
     else:
         ends = [float(special.stdtrit(freedom, above - held)), float(b)]
     if mirrored:
-        ends = [-ends[1], -ends[0]]
+        a, b, ends = -b, -a, [-ends[1], -ends[0]]
     low, high = (float(np.clip(mean + sigma * end, lower, upper)) for end in ends)
-    return low, high
+    return lower if ends[0] == a else low, upper if ends[1] == b else high  # a bound itself, not one rounding beside it

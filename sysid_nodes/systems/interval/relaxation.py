@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,7 +95,7 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction, *, bef
         if factor < least:
             continue
         changed = _wider_prior(flat, factor) if keys[0].startswith("prior.") else {
-            key: _scale(flat[key], factor) for key in keys
+            key: _scale(key, flat[key], factor) for key in keys
         }  # fmt: skip
         keys = tuple(key for key in keys if changed[key] != flat[key])  # a bound of zero does not grow
         if not keys:
@@ -104,14 +104,27 @@ def relax(config: IntervalIdentifierConfig, contradiction: Contradiction, *, bef
     return None
 
 
+def growth(steps: Sequence[Relaxation]) -> tuple[tuple[str, tuple[str, ...], float], ...]:
+    """Each relaxed assumption, its options, and the factor by which these grew in all: for other assumptions, too."""
+    keys = {step.assumption: step.keys for step in steps}
+    return tuple(
+        (name, own, float(np.prod([step.factor for step in steps if set(step.keys) & set(own)])))
+        for name, own in keys.items()
+    )
+
+
 def _room(key: str, value: Any) -> float:
     """Factor by which an option can grow."""
     most, largest = _MAXIMA[key], float(np.max(value))
     return np.inf if most is None or largest <= 0.0 else most / largest
 
 
-def _scale(value: Any, factor: float) -> Any:
-    return tuple(factor * x for x in value) if isinstance(value, tuple) else factor * value
+def _scale(key: str, value: Any, factor: float) -> Any:
+    """The option's value, or all of them, times a factor; what is to reach its maximum is not rounded beyond."""
+    if isinstance(value, tuple):
+        return tuple(_scale(key, x, factor) for x in value)
+    most = _MAXIMA[key]
+    return factor * value if most is None else min(factor * value, most)
 
 
 def _wider_prior(flat: dict[str, Any], factor: float) -> dict[str, Any]:

@@ -90,6 +90,14 @@ def test_no_interval_of_the_same_share_is_shorter(mirrored: bool) -> None:
     assert high - low == pytest.approx(np.min(ends[1] - ends[0]), rel=1e-3)
 
 
+def test_an_interval_that_a_bound_cuts_holds_the_bound_to_the_last_bit() -> None:
+    """A joint without friction has none at all: one rounding above zero would leave the truth out."""
+    rng = np.random.default_rng(0)
+    for mean, sigma in zip(rng.uniform(-1.0, 1.0, 200), rng.uniform(0.5, 2.0, 200), strict=True):
+        assert interval(mean, sigma, 9.0, 0.0, np.inf)[0] == 0.0
+        assert interval(mean + 0.7, sigma, 9.0, -np.inf, 0.7)[1] == 0.7
+
+
 @pytest.mark.parametrize(("mean", "bound"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_far_outside_its_bounds_an_interval_is_the_bound(mean: float, bound: float) -> None:
     assert interval(mean, 0.1, 1e6, 0.0, 1.0) == (bound, bound)

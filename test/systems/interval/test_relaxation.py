@@ -10,7 +10,7 @@ import pytest
 
 from sysid_nodes.results import Contradiction
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, option_names, relax, unstated_assumptions
+from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, growth, option_names, relax, unstated_assumptions
 
 CONFIG = IntervalIdentifierConfig()
 
@@ -80,6 +80,26 @@ def test_an_option_grows_up_to_its_limit_where_that_is_enough() -> None:
     step = relax(CONFIG, clash(relative_torque_noise=40.1, velocity_error=50.0))
     assert step is not None and step.assumption == "velocity error"
     assert relax(step.config, clash(relative_torque_noise=40.1)) is None
+    # 0.9 / x times x may be more than 0.9.
+    for gain in np.arange(0.02, 0.9, 0.01):
+        loose = replace(CONFIG, known_robot=replace(CONFIG.known_robot, gain_relative=(float(gain),)))
+        step = relax(loose, clash(torque_gain=1.0001), before=MOST_RELAXED)
+        assert step is not None and step.config.known_robot.gain_relative == pytest.approx((0.9,))
+
+
+def test_an_option_of_two_assumptions_grew_by_what_both_asked_for() -> None:
+    config, steps = CONFIG, []
+    for found in (clash(viscous_friction=2.0), clash(link_inertia=1.2), clash(Coulomb_friction=1.5)):
+        step = relax(config, found)
+        assert step is not None
+        config, steps = step.config, [*steps, step]
+    friction, inertia = config.known_robot.friction_relative / 0.05, config.known_robot.inertia_relative / 0.05
+    assert [(name, factor) for name, _, factor in growth(steps)] == [
+        ("viscous friction", pytest.approx(friction)),
+        ("link inertia", pytest.approx(inertia)),
+        ("Coulomb friction", pytest.approx(friction)),
+    ]
+    assert friction == pytest.approx(2.04 * 1.53)
 
 
 def test_what_nobody_stated() -> None:
