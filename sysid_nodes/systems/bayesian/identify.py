@@ -23,6 +23,8 @@ Array = npt.NDArray[np.float64]
 
 _MOVES = 1e-3  # [rad] that a log has to move at least
 _STOOD = 10  # stages
+_LEAST_JUMP, _COUNTS = 0.01, 20.0  # that a jump has at least, [rad] and in smallest steps of the reading
+_JUMP = 3  # changes in a row that are more than half of the largest, at most
 
 
 def identify(
@@ -93,24 +95,32 @@ def _check(log: MechanismLog, robot: Robot) -> bool:
     if float(travel.max()) < _MOVES:
         raise ExcitationError("no joint moves")
     for j in np.flatnonzero(read):
-        if since := _stuck_until_it_jumps(log.position[:, j]):
+        if since := stuck_until_it_jumps(log.position[:, j]):
             raise LogError(
                 f"'{robot.joint_names[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?"
             )
     return power
 
 
-def _stuck_until_it_jumps(position: Array) -> int:
-    """Stages for which a joint (N,) reads exactly the same before a change twice as large as any other; 0 if never."""
+def stuck_until_it_jumps(position: Array) -> int:
+    """Stages for which a joint (N,) reads exactly the same before a change twice as large as any other; 0 if never.
+
+    A joint that sets out from rest, or whose encoder counts one on, makes no such jump; at the end of the readings
+    nothing tells the one from the other.
+    """
+    if len(position) < 2 * _STOOD:
+        return 0
     change = np.abs(np.nan_to_num(position[2:] - position[:-2]))  # of two stages: readings are means over one
     at = int(np.argmax(change))
     others = np.delete(change, slice(max(at - 3, 0), at + 4))
-    if not change[at] > 2.0 * others.max(initial=0.0):
+    steps = np.abs(np.delete(np.diff(position), slice(max(at - 3, 0), at + 5)))
+    step = float(min(steps[steps > 0.0], default=0.0))
+    least = max(2.0 * others.max(initial=0.0), _COUNTS * step, _LEAST_JUMP)
+    if not change[at] > least or at + 4 >= len(change) or np.count_nonzero(change > 0.5 * change[at]) > _JUMP:
         return 0
     stood = 0
-    for last in range(
-        max(at - 3, 0), at + 2
-    ):  # a jump bends its neighbours where they are brought to their stages' time
+    # A jump bends its neighbours where they are brought to their stages' time.
+    for last in range(max(at - 3, 0), at + 2):
         moved = np.flatnonzero(position[: last + 1] != position[last])
         stood = max(stood, last - (int(moved[-1]) if len(moved) else -1))
     return stood if stood >= _STOOD else 0

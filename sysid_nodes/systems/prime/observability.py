@@ -3,10 +3,10 @@
 
 A parameter is observed where its sigma is well below the prior's at the same value. That is not enough: a robot that
 does not turn moves by noise all the same, and an estimate of motion and inertia together takes the noise for motion.
-Moments of inertia therefore need the body to have turned about their axes, products of inertia about both of theirs (the
-moment that a product makes about one axis is told from that of the turning about it, which may be noise), and the height of its centre of mass needs
-it to have leant. Without torques every force may be larger or smaller throughout: no mass is observed. And where three
-sigmas reach below zero for what no body can have negative, the first order that gave sigma does not hold.
+Moments of inertia therefore need the body to have turned about their axes, and products about both of theirs: what a
+product does about an axis is told from what the turning about it takes. The height of its centre of mass needs
+the body to have leant. Without torques every force may be larger or smaller throughout: no mass is observed. And where
+three sigmas reach below zero for what no body can have negative, the first order that gave sigma does not hold.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from sysid_nodes.systems.bayesian import (
     mechanism_log,
 )
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
+from sysid_nodes.systems.bayesian.identify import stuck_until_it_jumps
 from sysid_nodes.systems.bayesian.mechanism import Motion
 
 QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
@@ -310,3 +311,30 @@ def test_bristles_are_found_again() -> None:
         assert abs(plain[f"{joint}.coulomb"].mean - f) > 0.05 * f, "Coulomb's law takes bristles for more friction"
         # Stages at quick turns are left out, so that little tells the bend; that is said.
         assert found[f"{joint}.deflection"].verdict != "observed"
+
+
+def _reach(duration: int) -> np.ndarray:
+    """A move of .5 rad without a jerk, in so many stages."""
+    u = np.linspace(0.0, 1.0, duration)
+    return np.asarray(0.5 * (10.0 * u**3 - 15.0 * u**4 + 6.0 * u**5))
+
+
+RESTS = np.zeros(100)
+QUIET = {
+    "counts one on": np.r_[RESTS, np.full(200, 1e-4)],
+    "sets out at the end": np.r_[RESTS, 1e-4 * np.arange(1.0, 5.0) ** 2],
+    "moves once, quickly": np.r_[RESTS, _reach(10), np.full(200, 0.5)],
+    "has a reading": np.zeros(1),
+}
+
+
+@pytest.mark.parametrize("position", QUIET.values(), ids=QUIET.keys())
+def test_a_joint_that_rests_and_then_moves_is_not_stuck(position: np.ndarray) -> None:
+    assert stuck_until_it_jumps(np.round(position / 1e-4) * 1e-4) == 0
+
+
+def test_a_joint_that_jumps_from_rest_was_stuck() -> None:
+    moving = 0.01 * np.arange(100)
+    moving[40:60] = moving[40]
+    assert stuck_until_it_jumps(moving) == pytest.approx(20, abs=2)
+    assert stuck_until_it_jumps(np.r_[RESTS, np.full(100, 0.5)]) == pytest.approx(100, abs=2)
