@@ -44,9 +44,9 @@ def method_fields(joint: JointMethod | None, true_torque: Array | None = None) -
         }
         if true_torque is not None:
             wrong = told - true_torque
-            known = np.isfinite(wrong)
-            oracle["error"] = float(np.sqrt(np.mean(wrong[known] ** 2)))
-            oracle["inside"] = float(np.mean(np.abs(wrong[known]) < 1.96 * joint.oracle.sigma[known]))
+            if (known := np.isfinite(wrong)).any():
+                oracle["error"] = float(np.sqrt(np.mean(wrong[known] ** 2)))
+                oracle["inside"] = float(np.mean(np.abs(wrong[known]) < 1.96 * joint.oracle.sigma[known]))
     method = {
         "rmse": replay.rmse,
         "mae": replay.mae,
