@@ -20,6 +20,9 @@ from sysid_nodes.systems.certified.search.limit_rows import PENALTY, Rows
 _ENOUGH = 3e-3
 """A decrease not worth another value of the cost, whose logarithms of ten widths are of order one."""
 
+_SHARE = 3e-4
+"""Nor is a decrease by this share, where the cost is small: squared distances to a goal."""
+
 _NEWTON = 25
 """Most steps of Newton's method in a model; it takes about four."""
 
@@ -40,8 +43,8 @@ class _Model:
         missing = np.minimum(self.left + self.slope @ d, 0.0)
         return float((self.gradient + 0.5 * self.curvature @ d) @ d + PENALTY * (missing @ missing))
 
-    def minimum(self) -> tuple[Array, float]:
-        """The best step (n,) and its value: a convex problem, by Newton's method on the rows that are short."""
+    def minimum(self, enough: float) -> tuple[Array, float]:
+        """The best step (n,) and its value, to so much: a convex problem, by Newton's method on the rows short."""
         d = np.clip(np.zeros_like(self.gradient), self.lower, self.upper)
         value = self.value(d)
         for _ in range(_NEWTON):
@@ -50,7 +53,7 @@ class _Model:
             gradient = self.gradient + self.curvature @ d + 2.0 * PENALTY * (np.minimum(slack, 0.0) @ self.slope)
             step = self._free_step(d, gradient, self.curvature + 2.0 * PENALTY * (short.T @ short))
             promised = -float(gradient @ step)
-            if promised < 0.3 * _ENOUGH:
+            if promised <= 0.3 * enough:
                 break
             after = np.clip(d + step, self.lower, self.upper)
             found = self.value(after)
@@ -107,8 +110,9 @@ def descend(cost: Cost, rows: Rows, k: Array, lower: Array, upper: Array, steps:
     widest = max(float((upper - lower).max()), 1e-9)
     curvature = max(float(np.linalg.norm(gradient)) / widest, 1e-6) * np.eye(len(x))
     for _ in range(steps):
-        d, expected = _Model(gradient, curvature, left, slope, lower - x, upper - x).minimum()
-        if total - value - expected < _ENOUGH:
+        enough = min(_ENOUGH, _SHARE * abs(total))
+        d, expected = _Model(gradient, curvature, left, slope, lower - x, upper - x).minimum(enough)
+        if total - value - expected <= enough:
             break
         found, there = cost(x + d)
         after = left + slope @ d
@@ -116,7 +120,7 @@ def descend(cost: Cost, rows: Rows, k: Array, lower: Array, upper: Array, steps:
         if (reached := found + _penalty(after)) < total:
             gained = total - reached
             x, value, gradient, left, total = x + d, found, there, after, reached
-            if gained < _ENOUGH:
+            if gained < enough:
                 break
         else:  # at least as bent along this step as it has turned out
             missing = 2.0 * float(found - value - gradient @ d) / float(d @ d)
