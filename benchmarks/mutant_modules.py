@@ -134,6 +134,7 @@ SUBJECTS = {
 _ALONG = "a direction to look along; the bound holds along any"
 _USELESS = "by so much a velocity tells nothing of a position"
 _ENOUGH = "n + 1 roundings by U each, of n counted 2 n + 4 are allowed for: one more or less is enough"
+_IN_NONE = "what follows the last sample is in no window"
 _MORE = "more than there is is allowed for"
 
 EQUIVALENT: dict[tuple[str, str], str] = {
@@ -237,6 +238,27 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         f"{_CERTIFICATE}/judgement.py",
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 0.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
+    (
+        "systems/interval/windowed_samples.py",
+        "padded = np.vstack([intervals, np.full((1, intervals.shape[1]), +np.inf)])",
+    ): _IN_NONE,
+    (
+        "systems/interval/windowed_samples.py",
+        "padded = np.vstack([intervals, np.full(( 2, intervals.shape[1]), -np.inf)])",
+    ): _IN_NONE,
+    (
+        "systems/interval/windowed_samples.py",
+        "padded = np.vstack([intervals, np.zeros(( 2, intervals.shape[1]))])",
+    ): _IN_NONE,
+    ("systems/interval/windowed_samples.py", "padded = np.append(intervals.any(axis=1), True)"): _IN_NONE,
+    (
+        "systems/interval/nominal_radius.py",
+        "return np.asarray(np.maximum(0.5 * (together - alone - found[0]), -1.0))",
+    ): "below 0 by roundings alone: curvatures are sums of products of magnitudes",
+    (
+        "systems/interval/nominal_radius.py",
+        "return np.stack(out).reshape(len(out), *speed.shape, - 2)",
+    ): "NumPy takes any negative length for the one that is left",
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""
 

@@ -95,3 +95,14 @@ def test_the_rate_alone_counts_where_another_joint_may_reverse_or_curvature_tell
     found = integrals(stamps, np.zeros(11), 1e-5, certain=certain, torque_rate=RATE, torque_curvature=curvature)
     expected = RATE * (10 * STEP**2 / 4.0 + 1e-5 * 10 * STEP)
     np.testing.assert_allclose(found.between, np.full((1, 2), expected), rtol=1e-9)
+
+
+def test_curvature_counts_of_the_joints_of_which_it_is_known_however_small_it_is() -> None:
+    """0 means that nothing is known of the other joint's."""
+    stamps, small = 1.0 + STEP * np.arange(11), 0.5
+    noise = replace(silent(2), torque_rate=np.full(2, RATE), torque_curvature=np.array([small, 0.0]))
+    still, signs = np.zeros((11, 2)), np.ones((10, 2), dtype=bool)
+    samples = JointSamples(("a", "b"), stamps, still, still, still)
+    windows = WindowedSamples(samples, np.array([[0, 10]], dtype=np.intp), 0.0, signs)
+    expected = [[10 * small * STEP**3 / 12.0, RATE * 10 * STEP**2 / 4.0]]
+    np.testing.assert_allclose(integrate_torque(windows, noise).between, expected, rtol=1e-9)

@@ -15,8 +15,8 @@ class ProposalConfig:
     """Effort of the search for a displacement, and what it keeps free before any certificate has told it better."""
 
     samples: int = option(24, "instants at which torques and distances of a proposal are looked at", minimum=4)
-    draws: int = option(64, "random displacements among which a search looks for where to start", minimum=1)
-    starts: int = option(3, "draws that are improved a little before the best is followed to the end", minimum=1)
+    draws: int = option(32, "random displacements among which a search looks for where to start", minimum=1)
+    starts: int = option(2, "draws that are improved a little before the best is followed to the end", minimum=1)
     rounds: int = option(5, "times limits are linearised in a search", minimum=1, maximum=50)
     steps: int = option(20, "steps of the optimiser between two of them", minimum=1, maximum=200)
     distance_gap: float = option(0.02, "distance kept free beyond the certifier's own margin", unit="m", minimum=0.0)

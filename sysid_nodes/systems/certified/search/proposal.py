@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from scipy.optimize import minimize
 
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.chain import Chain
@@ -20,6 +19,7 @@ from sysid_nodes.systems.certified.search.costs import Cost
 from sysid_nodes.systems.certified.search.k_range import k_range
 from sysid_nodes.systems.certified.search.limit_rows import Problem, Rows, limit_rows
 from sysid_nodes.systems.certified.search.nearness import Nearness
+from sysid_nodes.systems.certified.search.penalty_descent import descend
 
 _TRUST = 0.3
 """First half-width of the region in which linearisations are trusted [rad]."""
@@ -167,7 +167,8 @@ class Proposer:
         lower, upper = self.interval(problem)
         for _ in range(rounds):
             at, trust = trail.best.k, trail.trust
-            k = self._step(trail.near, at, trail.rows, np.maximum(lower, at - trust), np.minimum(upper, at + trust))
+            low, high = np.maximum(lower, at - trust), np.minimum(upper, at + trust)
+            k = descend(trail.near, trail.rows, at, low, np.maximum(low, high), self._config.steps)
             if np.abs(k - at).max() < 1e-4:
                 break
             rows, near = self._rows(problem, k), around(cost, k)
@@ -177,18 +178,6 @@ class Proposer:
             else:
                 # What stood in the way is remembered, so that the next step bends around it.
                 trail.rows, trail.trust = trail.rows.join(rows), 0.5 * trust
-
-    def _step(self, near: Cost, k: Array, rows: Rows, lower: Array, upper: Array) -> Array:
-        def merit(x: Array) -> tuple[float, Array]:
-            (value, gradient), (penalty, pull) = near(x), rows.penalty(x)
-            return value + penalty, gradient + pull
-
-        bounds = [(low, max(low, high)) for low, high in zip(lower.tolist(), upper.tolist(), strict=True)]
-        steps = self._config.steps
-        found = minimize(
-            merit, k, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps, "maxfun": 2 * steps}
-        )
-        return np.asarray(found.x, dtype=np.float64)
 
 
 def _evaluate(k: Array, near: Cost, rows: Rows) -> Proposal:
