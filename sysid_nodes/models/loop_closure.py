@@ -8,6 +8,7 @@ in a plane that the rest of the robot turns must not lose count of its equalitie
     point    g along all axes                                                     weld    point; x'y, y'z, z'x
     hinge    point; z'x and z'y: free to turn about z                             slider  g along x, y; x'y, y'z, z'x
     plane    g along z; z'x and z'y: free to slide across z and turn about it
+    touch    g along z: a point in a plane
 
 They are closed at the position level; forces (torques, where axes are held) lambda give the generalised force J'lambda.
 With x_j the column of joint j of a vector that a body carries and w_i the axis of a revolute joint i between the base
@@ -31,7 +32,7 @@ from sysid_nodes.exceptions import RobotError
 from sysid_nodes.kernel import reference
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.robots import Robot
-from sysid_nodes.robots.loops import HINGE, PLANE, POINT, SLIDER, WELD, Loop, LoopEnd
+from sysid_nodes.robots.loops import HINGE, PLANE, POINT, SLIDER, TOUCH, WELD, Loop, LoopEnd
 
 Array = npt.NDArray[np.float64]
 
@@ -39,15 +40,16 @@ _SAMPLES = 16  # configurations that show in which directions equalities can cha
 _FIXED = 1e-9  # relative singular value of a direction in which they cannot
 _CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
 
-_ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1)}
+_ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1), TOUCH: (2,)}
 _SQUARE = {
     POINT: (),
     HINGE: ((2, 0), (2, 1)),
     PLANE: ((2, 0), (2, 1)),
     WELD: ((0, 1), (1, 2), (2, 0)),
     SLIDER: ((0, 1), (1, 2), (2, 0)),
+    TOUCH: (),
 }
-_SAME = {POINT: (), HINGE: (2,), PLANE: (2,), WELD: (0, 1), SLIDER: (0, 1)}
+_SAME = {POINT: (), HINGE: (2,), PLANE: (2,), WELD: (0, 1), SLIDER: (0, 1), TOUCH: ()}
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,13 @@ class LoopClosures:
             out += force[:, None, None] * (mixed + mixed.swapaxes(1, 2) + turned)
         return out
 
+    def together_with(self, other: LoopClosures) -> LoopClosures:
+        """These closures, then others of the chain; every equality stays what it is."""
+        directions = np.zeros((self.count + other.count, self.directions.shape[1] + other.directions.shape[1]))
+        directions[: self.count, : self.directions.shape[1]] = self.directions
+        directions[self.count :, self.directions.shape[1] :] = other.directions
+        return LoopClosures(self.chain, (*self.closures, *other.closures), directions)
+
     def has_turned_round(self, q: Array) -> bool:
         """Whether frames somewhere along q (N, n) are held by axes that point opposite ways: equalities hold there."""
         for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
@@ -150,7 +159,7 @@ def build_closures(robot: Robot, chain: Chain, loops: Sequence[Loop]) -> LoopClo
     """
     if not loops:
         return LoopClosures(chain, (), np.zeros((0, 0)))
-    held = tuple(Closure(_body_frame(robot, loop.first), _body_frame(robot, loop.second), loop.kind) for loop in loops)
+    held = tuple(Closure(body_frame(robot, loop.first), body_frame(robot, loop.second), loop.kind) for loop in loops)
     rows = sum(len(_ALONG[loop.kind]) + len(_SQUARE[loop.kind]) for loop in loops)
     every = LoopClosures(chain, held, np.eye(rows))
     value, jacobian = every.linearise(np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, chain.n)))
@@ -222,7 +231,12 @@ class _Frame:
         return _Vector(value, columns, ((self.about, columns),))
 
 
-def _body_frame(robot: Robot, end: LoopEnd) -> BodyFrame:
+def body_frame(robot: Robot, end: LoopEnd) -> BodyFrame:
+    """The frame of a loop's end.
+
+    Raises:
+        RobotError: its link is unknown.
+    """
     frames = {frame.name: frame for frame in robot.model.frames}
     if end.link not in frames:
         raise RobotError(f"robot '{robot.name}' has no link '{end.link}', which is to close a loop")

@@ -37,13 +37,14 @@ _MOTIONS = 8
 
 @dataclass(frozen=True)
 class UserConstant:
-    """A constant with its Gaussian prior, from a lower bound on; minus infinity where there is none."""
+    """A constant with its Gaussian prior, between bounds; infinite where there is none."""
 
     name: str
     unit: str
     mean: float
     sigma: float
     lower: float = -np.inf
+    upper: float = np.inf
 
 
 @dataclass(frozen=True)

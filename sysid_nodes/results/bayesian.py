@@ -44,7 +44,7 @@ class PosteriorParameter:
     """One constant.
 
     Attributes:
-        group: `inertia`, `friction`, `drive`, `power` or `user`.
+        group: `inertia`, `friction`, `drive`, `power`, `user` or `contact`.
         prior_mean, prior_sigma: before the log.
         prior_lower, prior_upper: 95 % interval of the prior.
         mean, sigma: after it.

@@ -11,11 +11,11 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import build_closures
 from sysid_nodes.robots import build_robot, load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
-from sysid_nodes.robots.loops import HINGE, KINDS, PLANE, POINT, SLIDER, WELD, loop_of
+from sysid_nodes.robots.loops import HINGE, KINDS, PLANE, POINT, SLIDER, TOUCH, WELD, loop_of
 from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 
 SPATIAL = "end_effector_link:shoulder_link"
-ROWS = {POINT: 3, HINGE: 5, WELD: 6, PLANE: 3, SLIDER: 5}
+ROWS = {TOUCH: 1, POINT: 3, HINGE: 5, WELD: 6, PLANE: 3, SLIDER: 5}
 
 
 def test_gap_is_mujocos() -> None:
@@ -81,7 +81,7 @@ def test_frames_that_point_opposite_ways(kind: str) -> None:
     q = np.zeros((2, robot.n))
     assert not closures.has_turned_round(q)
     q[1, robot.joint_names.index("rod_joint")] = 2.5
-    assert closures.has_turned_round(q) is (kind != POINT)
+    assert closures.has_turned_round(q) is (kind not in (POINT, TOUCH))
 
 
 def test_loops_that_leave_nothing_to_move() -> None:

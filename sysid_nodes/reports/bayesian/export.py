@@ -45,7 +45,7 @@ def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
     at, found = _coordinates(document, source), dict[str, tuple[dict[str, float], dict[str, str]]]()
     for row in document["parameters"]:
         joint, _, name = row["name"].rpartition(".")
-        if row["group"] in ("inertia", "user") or not joint:
+        if row["group"] in ("inertia", "user", "contact") or not joint:
             continue
         told, untold = found.setdefault(joint, ({}, {}))
         if row["verdict"] == "not observed":

@@ -31,6 +31,7 @@ _GROUPS = (
     ("friction", "Friction", "of the joints"),
     ("drive", "Motors", "rotors, offsets and scale of the torque readings"),
     ("power", "Power meter", "losses of the motors, power at rest"),
+    ("contact", "Contacts", "restitution; instants and impulses of impacts"),
     ("user", "Own term", "constants of the file that `mechanism.term` names"),
 )
 _MOST = 60  # parameters in a figure

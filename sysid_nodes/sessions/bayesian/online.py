@@ -21,6 +21,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
+from sysid_nodes.systems.bayesian.contacts import refuse_contacts
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
 
 
@@ -61,6 +62,7 @@ class OnlineBayesian:
     """
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
+        refuse_contacts(config.bayesian)
         self.robot, self.config = robot, config
         self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
         self.reset()

@@ -31,7 +31,8 @@ class BayesianSession:
     """
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
-        build_mechanism(robot, config.bayesian, power=False)  # what is wrong is said before a long log is read
+        mechanism = build_mechanism(robot, config.bayesian, power=False)  # what is wrong is said before a log is read
+        self._cuts = mechanism.contacts.cuts
         self.robot, self.config = robot, config
         passive = config.bayesian.mechanism.passive
         self._motors = [name for name in robot.joint_names if name not in passive]
@@ -103,7 +104,7 @@ class BayesianSession:
             table = np.array(drawn)
             power = Series(table[:, 0], table[:, 1:])
         grid = grid or Grid.over(t, self.config.bayesian.step)
-        return mechanism_log(Series(t, position), Series(t, torque), power, grid)
+        return mechanism_log(Series(t, position), Series(t, torque), power, grid, self._cuts)
 
     def identify(self, progress: Progress | None = None) -> BayesianResult:
         """The posterior from everything gathered so far.

@@ -67,7 +67,9 @@ class _OnManifold(Generic[Point]):
         return reduce_all(self._problem.linearise(at.point), at.space)
 
     def residuals(self, at: FeasiblePoint[Point]) -> Sequence[Array]:
-        values = self._problem.residuals(at.point)
+        values = list(self._problem.residuals(at.point))
+        if at.space.left_over is not None:
+            values.append(np.zeros((int(at.space.left_over.any(axis=1).sum()), at.space.basis.shape[2])))
         return values if at.feasible else [np.full(value.shape, np.inf) for value in values]
 
     def retract(

@@ -20,6 +20,7 @@ from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
+from sysid_nodes.systems.bayesian.one_sided import impossible_contacts
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import (
     Spread,
@@ -29,7 +30,7 @@ from sysid_nodes.systems.bayesian.posterior import (
     parameters,
     prior_spreads,
 )
-from sysid_nodes.systems.bayesian.series import result_series
+from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
 
 Array = npt.NDArray[np.float64]
 
@@ -84,6 +85,8 @@ def conclude(
             f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
             *findings,
         )
+    if wrong := impossible_contacts(problem, at.point):
+        status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)
@@ -105,7 +108,7 @@ def conclude(
         covariance=theta.covariance,
         iterations=best.iterations,
         costs=fitted.found.costs,
-        loop_gap=float(np.abs(mechanism.closures.gaps(at.point.q)).max()) if mechanism.closures.count else 0.0,
+        loop_gap=float(loop_gaps(problem, at.point).max()),
         stages=problem.log.stages if known is None else known.stages,
         findings=findings,
     )

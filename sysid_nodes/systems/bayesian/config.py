@@ -21,7 +21,13 @@ class MechanismConfig:
     loops: Words = option(
         (),
         "closed loops: LINK:LINK for two links of the URDF whose origins coincide, LINK:LINK:KIND with hinge, weld, "
-        "plane or slider, or the name of an MJCF or SDF file that has them",
+        "plane, slider or touch, or the name of an MJCF or SDF file that has them",
+    )
+    contacts: Words = option(
+        (),
+        "contacts that begin or end, in s from the log's first reading: LINK:PLANE:touch@WHEN of a point that bounces, "
+        "LINK:PLANE:touch@SINCE..UNTIL of one that slides, LINK:PLANE:point@SINCE..UNTIL of one that sticks where "
+        "PLANE has its origin; PLANE is a link with the plane across its z axis, universe for the base's",
     )
     passive: Words = option((), "joints without a motor")
     term: str = option("", "Python file with torques and power of one's own in CasADi; it is run")
@@ -92,6 +98,20 @@ class PowerPriorConfig:
 
 
 @dataclass(frozen=True)
+class ContactPriorConfig:
+    """Prior of contacts that begin with an impact, and how exactly they are met."""
+
+    restitution: float = option(0.5, "of a point that bounces: what it keeps of its speed", minimum=0.0, maximum=1.0)
+    restitution_sigma: float = option(0.3, "of the same; 0: known", minimum=0.0)
+    instant_sigma: float = option(
+        0.001, "of when it strikes; readings within three of these are not used", unit="s", minimum=1e-6
+    )
+    gap: float = option(
+        1e-4, "standard deviation of its height as it strikes; of its speed, this a step", unit="m", minimum=1e-7
+    )
+
+
+@dataclass(frozen=True)
 class NoiseConfig:
     """Standard deviations where the estimation of the noise begins, or of the noise if it is not estimated."""
 
@@ -154,6 +174,7 @@ class BayesianConfig:
     friction: FrictionPriorConfig = section(FrictionPriorConfig, "the joints")
     drive: DrivePriorConfig = section(DrivePriorConfig, "the motors")
     power: PowerPriorConfig = section(PowerPriorConfig, "the power meter")
+    contact: ContactPriorConfig = section(ContactPriorConfig, "the contacts")
     noise: NoiseConfig = section(NoiseConfig, "how exact readings are")
     search: SearchConfig = section(SearchConfig, "the search")
     verdict: VerdictConfig = section(VerdictConfig, "what is said of a parameter")

@@ -19,7 +19,7 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import Feasib
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, judge
 from sysid_nodes.systems.bayesian.config import GAUSSIAN, BayesianConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
-from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
+from sysid_nodes.systems.bayesian.initial_motion import differences, impact_constants, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
@@ -79,7 +79,7 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
     inner, v, a = differences(q, log.step)
     force = np.zeros((len(q), mechanism.closures.count))
     force[1:-1] = loop_forces(mechanism, Motion(inner, v, a, force[1:-1]), x)
-    return Estimate(q, force, x)
+    return Estimate(q, force, impact_constants(mechanism, q, log.step, x))
 
 
 def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array | None = None) -> BoolArray:
@@ -97,14 +97,15 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
         smoothed: (N, n) positions by the readings alone: torques of other joints shake an estimate of one that stands.
     """
     own = mechanism.parameters
-    _, v, a = differences(at.q, log.step)
+    v, a = mechanism.contacts.inner_motion(at.q, at.x, log.step)
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
     # Bristles have bent over at the speed that a joint has after that way from where it turned.
     turned = np.where(own.bristles, np.sqrt(2.0 * np.abs(a) * own.constants(at.x, "deflection")), over)
     unsure = np.hypot(change, log.jitter / (np.sqrt(2.0) * log.step))
     quick = (unsure > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * unsure)
-    slowest = np.abs(v) if smoothed is None else np.minimum(np.abs(v), np.abs(differences(smoothed, log.step)[1]))
+    by_readings = v if smoothed is None else mechanism.contacts.inner_motion(smoothed, at.x, log.step)[0]
+    slowest = np.minimum(np.abs(v), np.abs(by_readings))
     slow = dry & (quick | (slowest < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
 
@@ -125,9 +126,10 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     rng = np.random.default_rng(config.search.seed)
     for k in range(1, config.search.starts):
         tell("descending from another start", k, config.search.starts)
-        x = own.mean.copy()
-        x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
-        x = np.where(np.isfinite(own.lower), np.maximum(x, own.lower + 0.1 * own.sigma), x)
+        x, drawn = start.x.copy(), own.free[own.free < own.users.stop]  # the readings tell impacts by themselves
+        x[drawn] += own.sigma[drawn] * rng.standard_normal(len(drawn))
+        bounded = drawn[np.isfinite(own.lower[drawn])]
+        x[bounded] = np.maximum(x[bounded], own.lower[bounded] + 0.1 * own.sigma[bounded])
         results.append(descend(first.problem, replace(start, x=x), config))
     return replace(first, found=judge(results))
 

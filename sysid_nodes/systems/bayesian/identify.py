@@ -13,6 +13,7 @@ from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.bayesian.conclusion import conclude
 from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.contacts import refuse_contacts
 from sysid_nodes.systems.bayesian.descent import Progress, fit, refit
 from sysid_nodes.systems.bayesian.held_out import predict_held_out
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
@@ -40,12 +41,16 @@ def identify(
     """
     power = _check(log, robot)
     mechanism = build_mechanism(robot, config, power=power)
-    split = log.stages - int(config.held_out * log.stages)
+    mechanism.contacts.check(log.stages, log.step)
+    # Contacts are stated in time from the log's beginning, and what comes after them hangs on them.
+    split = log.stages - int(config.held_out * log.stages) * (not mechanism.contacts.touching)
     if split < LEAST:
         raise LogError(f"leaves {split} stages to identify with, {LEAST} are needed")
     fitted = fit(mechanism, log.part(0, split), config, progress)
     used, rest = fitted.problem.log, log.part(split, log.stages)
     result = conclude(fitted, None, config, None)[0]
+    if mechanism.contacts.touching:
+        return result
     x = mechanism.parameters.mean.copy()
     x[mechanism.parameters.free] = result.theta
     return replace(result, held_out=predict_held_out(mechanism, used, rest, x))
@@ -68,6 +73,7 @@ def identify_further(
     Raises:
         ConfigError, RobotError, LogError, ExcitationError: as for `identify`.
     """
+    refuse_contacts(config)
     power = _check(log, robot)
     if known is None:
         return conclude(fit(build_mechanism(robot, config, power=power), log, config, None), None, config, None)

@@ -16,6 +16,7 @@ from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+_AROUND = 6  # stages on one side of an impact that tell its speed at first
 _EVERY = 4  # stages between those that are closed one by one
 
 
@@ -28,24 +29,27 @@ def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
     read = np.any(np.isfinite(log.position), axis=0)
     q = np.zeros_like(log.position)
     for j in np.flatnonzero(read):
-        measured = np.isfinite(log.position[:, j])
-        q[:, j] = _smooth(log.position[:, j], measured, log.step)
-    if read.all() and not mechanism.closures.count:
+        for side in mechanism.contacts.sides(log.stages, log.step):
+            measured = np.isfinite(log.position[side, j])
+            if not measured.any():
+                raise LogError("a joint was not read between two impacts")
+            q[side, j] = _smooth(log.position[side, j], measured, log.step)
+    if read.all() and not mechanism.loops.count:
         return q
     free = ~read
-    freedom = mechanism.chain.n - mechanism.closures.count
+    freedom = mechanism.chain.n - mechanism.loops.count
     if int(read.sum()) < freedom:
         names = ", ".join(np.array(mechanism.chain.joint_names)[free])
         raise LogError(f"{freedom} joints must be read to tell the motion; not read: {names}")
     before = np.zeros((1, int(free.sum())))
     nodes = [*range(0, len(q) - 1, _EVERY), len(q) - 1]
     for k in nodes:  # one after the other, each beginning at the one before: that holds on to a branch
-        q[k] = _close(mechanism.closures, q[k : k + 1], free, before, k == 0)[0]
+        q[k] = _close(mechanism.loops, q[k : k + 1], free, before, k == 0)[0]
         before = q[k : k + 1, free]
     between = np.arange(len(q))
     guess = np.stack([np.interp(between, nodes, q[nodes, j]) for j in np.flatnonzero(free)], axis=1)
-    q = _close(mechanism.closures, q, free, guess, False)
-    if mechanism.closures.has_turned_round(q):
+    q = _close(mechanism.loops, q, free, guess, False)
+    if mechanism.loops.has_turned_round(q):
         raise LogError("a loop closes with its links turned round: are joints at zero where its frames agree?")
     return q
 
@@ -53,6 +57,21 @@ def initial_positions(mechanism: Mechanism, log: MechanismLog) -> Array:
 def differences(q: Array, step: float) -> tuple[Array, Array, Array]:
     """Positions, velocities and accelerations (N - 2, n) at inner stages."""
     return q[1:-1], (q[2:] - q[:-2]) / (2.0 * step), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
+
+
+def impact_constants(mechanism: Mechanism, q: Array, step: float, x: Array) -> Array:
+    """All constants (P,), those of impacts told by the motion q (N, n) on both sides."""
+    x = x.copy()
+    for impact in mechanism.contacts.impacts:
+        k, t = impact.stage(step), x[impact.instant]
+        sides = (np.arange(k + 1 - _AROUND, k + 1), np.arange(k + 1, k + 1 + _AROUND))
+        before, after = (np.polyfit(step * at - t, q[at], 2) for at in sides)
+        x[impact.jump], x[impact.bend] = after[1] - before[1], 2.0 * (after[0] - before[0])
+        change, place = x[impact.jump][None], before[2][None]
+        across = mechanism.closures.linearise(place)[1][0][impact.held]
+        x[impact.impulse] = np.linalg.pinv(across.T) @ mechanism.momentum(place, change, x)[0][0]
+    free = mechanism.parameters.sigma > 0.0
+    return np.where(free, np.clip(x, mechanism.parameters.lower, mechanism.parameters.upper), x)
 
 
 def loop_forces(mechanism: Mechanism, motion: Motion, x: Array) -> Array:

@@ -7,6 +7,7 @@ The steps' windows do not overlap, so that white noise stays white. A step witho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -104,8 +105,26 @@ class Grid:
         return cls(float(t[0]), step, int((t[-1] - t[0]) / step) + 1)
 
 
-def mechanism_log(position: Series, torque: Series, power: Series | None, grid: Grid) -> MechanismLog:
+@dataclass(frozen=True)
+class Cuts:
+    """Impacts (K,) [s from the beginning of a log], in order, and how close to one readings are not used [s]."""
+
+    t: Array
+    margin: float
+
+
+NONE = Cuts(np.zeros(0), 0.0)
+
+
+def mechanism_log(
+    position: Series, torque: Series, power: Series | None, grid: Grid, cuts: Cuts = NONE
+) -> MechanismLog:
     """The log on a grid.
+
+    Args:
+        position, torque, power: readings; None where no power was read.
+        grid: the stages.
+        cuts: impacts, over which no mean reaches.
 
     Raises:
         LogError: the log is shorter than some stages, a stamp goes back, or a reading is not a number.
@@ -117,23 +136,29 @@ def mechanism_log(position: Series, torque: Series, power: Series | None, grid: 
             raise LogError("a reading is not a number")
     if len(position.t) < LEAST or position.t[-1] - position.t[0] < LEAST * grid.step:
         raise LogError(f"holds less than {LEAST} stages of {grid.step:g} s")
-    drawn = np.full(grid.count, np.nan) if power is None else _on_grid(power, grid)[:, 0]
-    return MechanismLog(grid.start, grid.step, _on_grid(position, grid), _on_grid(torque, grid), drawn)
+    drawn = np.full(grid.count, np.nan) if power is None else _on_grid(power, grid, cuts)[:, 0]
+    return MechanismLog(grid.start, grid.step, _on_grid(position, grid, cuts), _on_grid(torque, grid, cuts), drawn)
 
 
-def _on_grid(series: Series, grid: Grid) -> Array:
-    """(count, w) mean of the readings nearest to each stage, moved to its time along the signal's slope."""
+def _on_grid(series: Series, grid: Grid, cuts: Cuts) -> Array:
+    """(count, w) means of the readings nearest to each stage, of its side, moved to its time along the slope there."""
     start, step, count = grid.start, grid.step, grid.count
-    index = np.round((series.t - start) / step).astype(np.intp)
-    inside = (index >= 0) & (index < count)
-    index, t, values = index[inside], series.t[inside], series.values[inside]
+    nearest = np.round((series.t - start) / step).astype(np.intp)
+    side = np.searchsorted(cuts.t, series.t - start)
+    ends = np.array([0, *(np.floor(cuts.t / step).astype(np.intp) + 1), count])
+    inside = (nearest >= 0) & (nearest < count)
+    for t in cuts.t:
+        inside &= np.abs(series.t - start - t) > cuts.margin
+    index = np.clip(nearest, ends[side], ends[side + 1] - 1)[inside]
+    t, values = series.t[inside], series.values[inside]
     number = np.bincount(index, minlength=count).astype(np.float64)
     number[number == 0.0] = np.nan
     mean = np.stack([np.bincount(index, column, count) for column in values.T], axis=1) / number[:, None]
     off = np.bincount(index, t - start, count) / number - step * np.arange(count)
-    there = np.flatnonzero(np.isfinite(number))
-    if len(there) < 3:
-        return mean
-    slope = np.gradient(mean[there], step * there + off[there], axis=0)
-    mean[there] -= slope * off[there, None]
+    for first, last in pairwise(ends):
+        there = first + np.flatnonzero(np.isfinite(number[first:last]))
+        if len(there) >= 3:
+            # Next to an impact, means are of times far from their stage's.
+            slope = np.gradient(mean[there], step * there + off[there], axis=0, edge_order=2 if len(cuts.t) else 1)
+            mean[there] -= slope * off[there, None]
     return mean

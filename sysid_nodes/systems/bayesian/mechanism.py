@@ -27,6 +27,7 @@ from sysid_nodes.models.user_term import UserTerm, read_term
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.contacts import Contacts, build_contacts
 from sysid_nodes.systems.bayesian.parameters import JOINT, LUGRE_TERMS, Parameters, build_parameters
 
 Array = npt.NDArray[np.float64]
@@ -43,6 +44,10 @@ class Motion:
     v: Array
     a: Array
     force: Array
+
+    def at(self, k: int) -> Motion:
+        """One sample."""
+        return Motion(*(part[k : k + 1] for part in (self.q, self.v, self.a, self.force)))
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,9 @@ class Mechanism:
     Attributes:
         robot: nominal.
         chain: its tree.
-        closures: of its loops.
+        closures: of its loops, then of contacts, which hold at some stages.
+        loops: closures that always hold.
+        contacts: which hold when, and how they begin.
         parameters: its constants.
         term: a user's own; None where there is none.
         sharpness: factor on the speed over which friction turns; 1 for the model itself.
@@ -73,6 +80,8 @@ class Mechanism:
     robot: Robot
     chain: Chain
     closures: LoopClosures
+    loops: LoopClosures
+    contacts: Contacts
     parameters: Parameters
     term: UserTerm | None = None
     sharpness: float = 1.0
@@ -147,8 +156,23 @@ class Mechanism:
             value = value + self._user(x, self.term.value, motion)[:, :n]
             slopes = self.user_slopes(motion, x)[:, :n]
             by_q, by_v, by_a = (part + slopes[:, :, n * k : n * k + n] for k, part in enumerate((by_q, by_v, by_a)))
-            by_x[:, :, own.idle + 1 :] = slopes[:, :, 3 * n :]
+            by_x[:, :, own.users] = slopes[:, :, 3 * n :]
         return Torque(np.asarray(value), by_q, by_v, by_a, by_force, by_x)
+
+    def momentum(self, q: Array, change: Array, x: Array) -> tuple[Array, Array, Array, Array]:
+        """(N, n) of a change of velocities [N m s]; derivatives by q and the change (N, n, n), by x (N, n, P)."""
+        own, still, joint = self.parameters, np.zeros_like(q), np.arange(self.parameters.n)
+        regressor = standard_regressor(self.chain, q, still, change) - standard_regressor(self.chain, q, still, still)
+        inertia, armature = own.inertia(x), own.constants(x, "armature")
+        by_x = np.zeros((*q.shape, len(x)))
+        for i, slope in enumerate(own.inertia_jacobian(x)):
+            by_x[:, :, own.body(i)] = regressor[:, :, 10 * i : 10 * i + 10] @ slope
+        by_x[:, joint, own.joint("armature").start + joint] = change
+        moved, at_rest = (Motion(q, still, a, still) for a in (change, still))
+        by_q, _, mass = _rigid_derivatives(self.robot.model, inertia, moved)
+        by_q = by_q - _rigid_derivatives(self.robot.model, inertia, at_rest)[0]
+        mass[:, joint, joint] += armature
+        return np.asarray(regressor @ inertia.ravel() + armature * change), by_q, mass, by_x
 
     def _friction_torque(self, motion: Motion, x: Array) -> Array:
         """(N, n) of the joints' friction but for what depends on load [N m]."""
@@ -192,13 +216,16 @@ def build_mechanism(robot: Robot, config: BayesianConfig, *, power: bool) -> Mec
 
     Raises:
         ConfigError: a joint or link that is named does not exist, or the user's own term is of no use.
-        RobotError: the base floats, or a loop cannot be closed.
+        RobotError: the base floats, or a loop or contact cannot be closed.
     """
     chain = Chain.from_robot(robot)
     term = read_term(config.mechanism.term, robot.joint_names)
-    parameters = build_parameters(robot, config, () if term is None else term.constants, power=power)
-    loops = read_loops(robot, config.mechanism.loops)
-    return Mechanism(robot, chain, build_closures(robot, chain, loops), parameters, term)
+    user = () if term is None else term.constants
+    loops = build_closures(robot, chain, read_loops(robot, config.mechanism.loops))
+    first = build_parameters(robot, config, user, power=power).users.stop
+    closures, contacts = build_contacts(robot, chain, loops, config, first)
+    parameters = build_parameters(robot, config, user, contacts.constants, contacts.hidden, power=power)
+    return Mechanism(robot, chain, closures, loops, contacts, parameters, term)
 
 
 def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -> tuple[Array, Array, Array]:

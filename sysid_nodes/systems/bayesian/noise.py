@@ -193,7 +193,7 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
         return Correlation(np.ones(len(problem.noise.torque)), 1.0, extra)
     rng = np.random.default_rng(0)
     draws = [white_residuals(model.blocks, model.layout, rng) for _ in range(_DRAWS)]
-    white = [dict(zip(GROUPS, draw, strict=True)) for draw in draws if draw is not None]
+    white = [dict(zip(GROUPS, draw, strict=False)) for draw in draws if draw is not None]
     counted = {"torque": ~problem.turning[_read(problem)], "power": ~_turns(problem)}
     times = {}
     for name, there in counted.items():
@@ -209,7 +209,8 @@ def _levels(noise: Noise) -> Array:
 
 def _influences(model: LinearModel) -> dict[str, Influence] | None:
     found = None if model.factor is None else influences(model.blocks, model.factor)
-    return None if found is None else dict(zip(GROUPS, found[1], strict=True))
+    # After the groups may come coordinates that are left over where fewer contacts hold.
+    return None if found is None else dict(zip(GROUPS, found[1], strict=False))
 
 
 def lasting_errors(own: Influence, white: Sequence[Array] = ()) -> tuple[Array, Array]:

@@ -2,8 +2,8 @@
 """The constants of a mechanism as coordinates: what is unknown, its prior and its bounds.
 
 All constants are one vector x: log-Cholesky vectors of all moving bodies, then a line of constants for each joint, the
-power drawn at rest, and those of a user's own term. Speeds and deflections are logarithms. Those with a sigma of zero
-are known, the rest are theta.
+power drawn at rest, those of a user's own term and of contacts (contacts.py). Speeds and deflections are logarithms.
+Those with a sigma of zero are known, the rest are theta.
 """
 
 from __future__ import annotations
@@ -50,12 +50,14 @@ class Parameters:
         joints: (n,) names.
         motors: (n,) whether a joint has one.
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
-        lower: (P,) bound of x; minus infinity where there is none.
+        lower, upper: (P,) bounds of x; infinite where there is none.
         bristles: (n,) whether a joint's dry friction is LuGre's (models.lugre).
         viscous_power: (n,) power of the speed that viscous friction grows with; known.
         total_mass: of all bodies [kg]; None where it is not known.
         symmetry: (r, P) orthonormal rows whose product with x is zero.
         user: constants of a user's own term.
+        contact: of contacts, those that are told; after them, those that are not.
+        hidden: number of the latter.
     """
 
     links: tuple[str, ...]
@@ -64,11 +66,14 @@ class Parameters:
     mean: Array
     sigma: Array
     lower: Array
+    upper: Array
     bristles: BoolArray
     viscous_power: Array
     total_mass: float | None
     symmetry: Array
     user: tuple[UserConstant, ...] = ()
+    contact: tuple[UserConstant, ...] = ()
+    hidden: int = 0
 
     @property
     def n(self) -> int:
@@ -109,7 +114,12 @@ class Parameters:
 
     def of_user(self, x: Array) -> Array:
         """(k,) constants of a user's own term."""
-        return x[self.idle + 1 :]
+        return x[self.users]
+
+    @property
+    def users(self) -> slice:
+        """Constants of a user's own term in x."""
+        return slice(self.idle + 1, self.idle + 1 + len(self.user))
 
     def inertia(self, x: Array) -> Array:
         """(n, 10) inertial parameters of the bodies."""
@@ -145,13 +155,19 @@ class Parameters:
     def rows(self, x: Array) -> ParameterRows:
         """Constraints on a step of theta from x."""
         lower = (self.lower - x)[self.free]
-        return ParameterRows(self.equalities(x)[:, [*self.free, len(x)]], lower, np.full(len(lower), np.inf))
+        return ParameterRows(self.equalities(x)[:, [*self.free, len(x)]], lower, (self.upper - x)[self.free])
 
 
 def build_parameters(
-    robot: Robot, config: BayesianConfig, user: tuple[UserConstant, ...] = (), *, power: bool
+    robot: Robot,
+    config: BayesianConfig,
+    user: tuple[UserConstant, ...] = (),
+    contact: tuple[UserConstant, ...] = (),
+    hidden: int = 0,
+    *,
+    power: bool,
 ) -> Parameters:
-    """Parameters of a robot with a fixed base, and of a user's own term.
+    """Parameters of a robot with a fixed base, of a user's own term, and of contacts, the last of these hidden.
 
     Raises:
         ConfigError: a joint or link that is named does not exist.
@@ -175,20 +191,24 @@ def build_parameters(
     total = config.inertia.total_mass or None
     if total is not None and not bodies.any():
         raise ConfigError("'inertia.total_mass' needs links whose inertia is unknown")
-    means = np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in user)])
+    further = (*user, *contact)
+    means = np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in further)])
     rows = symmetry_rows(config.inertia.symmetric, links, bodies, eta, spread)
     return Parameters(
         links,
         joints,
         motors,
         means,
-        np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in user)]),
-        np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in user)]),
+        np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in further)]),
+        np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in further)]),
+        np.array([*np.full(len(means) - len(further), np.inf), *(own.upper for own in further)]),
         _kinds(config, motors) == LUGRE,
         per_joint(config.friction.viscous_power, n, "bayesian.friction.viscous_power"),
         total,
         np.pad(rows, ((0, 0), (0, len(means) - 10 * n))),
         user,
+        contact,
+        hidden,
     )
 
 

@@ -40,12 +40,11 @@ _SPEEDS = 41
 
 def prior_spreads(own: Parameters, config: BayesianConfig) -> tuple[Spread, ...]:
     """Of all K constants that have a prior, before the log."""
-    count, bounds = config.verdict.samples, own.lower[own.free] - own.mean[own.free]
-    alone = ParameterPosterior(
-        np.zeros(len(own.free)), np.diag(own.sigma[own.free] ** 2), bounds, np.full(len(bounds), np.inf)
-    )
+    count, free = config.verdict.samples, own.free
+    lower, upper = ((bound - own.mean)[free] for bound in (own.lower, own.upper))
+    alone = ParameterPosterior(np.zeros(len(free)), np.diag(own.sigma[free] ** 2), lower, upper)
     draws = np.tile(own.mean, (count, 1))
-    draws[:, own.free] += alone.samples(count, np.random.default_rng(config.search.seed))
+    draws[:, free] += alone.samples(count, np.random.default_rng(config.search.seed))
     return Spread.of(np.array([column.draws for column in _columns(own, draws)]))
 
 
@@ -61,7 +60,8 @@ def parameters(
         theta: posterior of the steps from the estimate.
         config: verdicts.
     """
-    at_bound = (theta.lower >= -_AT_BOUND * own.sigma[own.free]) & (theta.mean < 0.0)
+    close = _AT_BOUND * own.sigma[own.free]
+    at_bound = ((theta.lower >= -close) & (theta.mean < 0.0)) | ((theta.upper <= close) & (theta.mean > 0.0))
     held, columns = set(own.free[at_bound].tolist()), _columns(own, draws)
     values = np.array([column.draws for column in columns])
     told = zip(columns, prior, Spread.of(values), strict=True)
@@ -97,6 +97,10 @@ def _columns(own: Parameters, draws: Array) -> list[_Column]:
         columns.append(_Column("idle power", "W", "power", own.idle, draws[:, own.idle]))
     for i, constant in enumerate(own.user, start=own.idle + 1):
         columns.append(_Column(constant.name, constant.unit, "user", i, draws[:, i]))
+    told = own.contact[: len(own.contact) - own.hidden]
+    for i, constant in enumerate(told, start=own.users.stop):
+        if own.sigma[i] > 0.0:
+            columns.append(_Column(constant.name, constant.unit, "contact", i, draws[:, i]))
     return columns
 
 
@@ -104,7 +108,7 @@ def coordinate_names(own: Parameters) -> tuple[str, ...]:
     """(p,) names of theta's coordinates."""
     names = [f"{link}: {part}" for link in own.links for part in _LOG_CHOLESKY]
     names += [f"{joint}.{name}" for name in JOINT for joint in own.joints]
-    names += ["idle power", *(constant.name for constant in own.user)]
+    names += ["idle power", *(constant.name for constant in (*own.user, *own.contact))]
     return tuple(names[k] for k in own.free)
 
 

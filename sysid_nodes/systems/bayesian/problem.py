@@ -20,6 +20,7 @@ claims to know a speed by a torque that it changes within a hundredth of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -27,9 +28,12 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
+from sysid_nodes.systems.bayesian.contacts import AHEAD
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation, Noise, Weights
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
+from sysid_nodes.systems.bayesian.rows import Rows
+from sysid_nodes.systems.bayesian.strike import linearise_impact
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -41,7 +45,7 @@ FORCE_SIGMA = 1e5
 FINEST = 1e-7
 """Noise of an encoder at least [rad]: a joint that stands still shows none at all."""
 
-GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told")
+GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told", "impact")
 
 
 @dataclass(frozen=True)
@@ -82,22 +86,27 @@ class MechanismProblem:
         return [blocks.residual for blocks in self._blocks(point, None)]
 
     def linearise(self, point: Estimate) -> list[Blocks]:
-        return self._blocks(point, self.mechanism.linearise(self.motion(point), point.x))
+        found = self.mechanism.linearise(self.motion(point), point.x)
+        return self._blocks(point, replace(found, by_force=found.by_force * self.holds[1:-1, None]))
+
+    @cached_property
+    def holds(self) -> BoolArray:
+        """(N, c) which equalities of loops and contacts hold."""
+        return self.mechanism.contacts.holds(self.mechanism.closures.count, self.log.stages, self.log.step)
 
     def stage_equalities(self, point: Estimate) -> StageEqualities:
         closures, (count, n) = self.mechanism.closures, point.q.shape
         if not closures.count:
             return StageEqualities(np.zeros((count, 0)), np.zeros((count, 0, n)))
-        return StageEqualities(*closures.linearise(point.q))
+        return StageEqualities(*closures.linearise(point.q), self.holds)
 
     def parameter_rows(self, point: Estimate) -> ParameterRows:
         return self.mechanism.parameters.rows(point.x)
 
     def motion(self, point: Estimate) -> Motion:
         """The motion at the inner stages."""
-        q, step = point.q, self.log.step
-        velocity, acceleration = (q[2:] - q[:-2]) / (2.0 * step), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
-        return Motion(q[1:-1], velocity, acceleration, point.force[1:-1])
+        v, a = self.mechanism.contacts.inner_motion(point.q, point.x, self.log.step)
+        return Motion(point.q[1:-1], v, a, point.force[1:-1] * self.holds[1:-1])
 
     def _blocks(self, point: Estimate, found: Torque | None) -> list[Blocks]:
         """All groups; without derivatives (empty Jacobians) where `found` is not given."""
@@ -105,14 +114,14 @@ class MechanismProblem:
         torque = self.mechanism.torque(motion, point.x) if found is None else found.value
         groups = [self._position(point), self._torque(point, torque, found)]
         (passive,) = np.nonzero(~own.motors)
-        rows = None if found is None else _Rows.of(found, passive).scale(1.0 / self.noise.passive)
+        rows = None if found is None else Rows.of(found, passive).scale(1.0 / self.noise.passive)
         stages = np.arange(1, self.log.stages - 1)
-        groups.append(self._dynamic(torque[:, passive] / self.noise.passive, rows, stages))
+        groups.append(self._dynamic(torque[:, passive] / self.noise.passive, rows, stages, point.x))
         groups.append(self._power(point, motion, torque, found))
         c = point.force.shape[1]
         local = np.tile(np.eye(c) / FORCE_SIGMA, (len(stages), 1, 1))
         empty = np.zeros((len(stages), c, own.n))
-        held = Blocks(stages, motion.force / FORCE_SIGMA, empty, None, local, stages, measures=True)
+        held = Blocks(stages, point.force[1:-1] / FORCE_SIGMA, empty, None, local, stages, measures=True)
         groups.append(held if c else Blocks(stages[:0], np.zeros((0, 0)), np.zeros((0, 0, own.n))))
         sigma = own.sigma[own.free]
         prior = self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma))
@@ -120,6 +129,7 @@ class MechanismProblem:
         phi, slope = own.linear(point.x)
         told = self.told or LogInformation(np.zeros((0, len(phi))), np.zeros(0))
         groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
+        groups.append(self._impacts(point, motion, derive=found is not None))
         return groups
 
     def _constants(self, value: Array, by_theta: Array) -> Blocks:
@@ -164,12 +174,12 @@ class MechanismProblem:
         value = (gain * own_torque + offset - self.log.torque[stages] - delay * rate) / sigma
         rows = None
         if found is not None:
-            rows = _Rows.of(found, motors).at(stages - 1).scale(gain / sigma)
+            rows = Rows.of(found, motors).at(stages - 1).scale(gain / sigma)
             each = np.arange(len(motors))
             rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / sigma
             rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / sigma
             rows.by_x[:, each, own.joint("delay").start + motors] = -rate / sigma
-        return self._dynamic(value, rows, stages)
+        return self._dynamic(value, rows, stages, point.x)
 
     def _power(self, point: Estimate, motion: Motion, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
@@ -182,22 +192,42 @@ class MechanismProblem:
         if found is not None:
             t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
             loss = own.constants(point.x, "loss")[motors]
-            rows = _Rows.of(found, motors).at(stages - 1).weighted_sum(v + 2.0 * loss * t)
+            rows = Rows.of(found, motors).at(stages - 1).weighted_sum(v + 2.0 * loss * t)
             n, slopes = own.n, self.mechanism.user_slopes(motion, point.x)[stages - 1][:, own.n]
             for k, part in enumerate((rows.by_q, rows.by_v, rows.by_a)):
                 part[:, 0] += slopes[:, n * k : n * k + n]
-            rows.by_x[:, 0, own.idle + 1 :] += slopes[:, 3 * n :]
+            rows.by_x[:, 0, own.users] += slopes[:, 3 * n :]
             rows.by_v[:, 0, motors] += t
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0
             rows = rows.scale(1.0 / sigma[:, None])
-        return self._dynamic(value, rows, stages)
+        return self._dynamic(value, rows, stages, point.x)
 
-    def _dynamic(self, value: Array, rows: _Rows | None, stages: IntArray) -> Blocks:
+    def _impacts(self, point: Estimate, motion: Motion, *, derive: bool) -> Blocks:
+        """Momentum, height and speed of what strikes, at the last stage before each impact."""
+        impacts, step, n, x = self.mechanism.contacts.impacts, self.log.step, point.q.shape[1], point.x
+        stages = np.array([impact.stage(step) for impact in impacts], dtype=np.intp)
+        count = n + 2 * max((len(impact.striking) for impact in impacts), default=0)
+        rows = Rows.zeros(len(impacts), count, n, point.force.shape[1], len(x))
+        value = np.zeros((len(impacts), count))
+        noise, contacts = np.full(n, self.noise.passive), self.mechanism.contacts
+        noise[self.mechanism.parameters.motors] = self.noise.torque
+        height = contacts.gap
+        momentum = np.hypot(noise * step, contacts.inertia * height / step) if impacts else noise
+        for i, (impact, k) in enumerate(zip(impacts, stages - 1, strict=True)):
+            strike = linearise_impact(self.mechanism, impact, motion.at(k), x[impact.instant] - step * stages[i], x)
+            size = np.concatenate([momentum, np.repeat([height, height / step], len(impact.striking))])
+            value[i, : len(size)] = strike.value / size
+            for name in ("by_q", "by_v", "by_a", "by_x"):
+                getattr(rows, name)[i, : len(size)] = getattr(strike, name) / size[:, None]
+        return self._dynamic(value, rows if derive else None, stages, x)
+
+    def _dynamic(self, value: Array, rows: Rows | None, stages: IntArray, x: Array) -> Blocks:
         """Residuals at inner stages with derivatives in the three stages that give their motion."""
         m = value.shape[1]
         if rows is None:
             return Blocks(stages - 1, value, np.zeros((len(stages), m, 0)))
+        self._add_jumps(rows, stages, x)
         slow, fast = rows.by_v / (2.0 * self.log.step), rows.by_a / self.log.step**2
         jacobian = np.concatenate([fast - slow, rows.by_q - 2.0 * fast, fast + slow], axis=2)
         free, local = self.mechanism.parameters.free, self.mechanism.closures.count
@@ -210,33 +240,14 @@ class MechanismProblem:
             stages if local else None,
         )
 
-
-@dataclass(frozen=True)
-class _Rows:
-    """Derivatives of m rows at some inner stages, as in Torque."""
-
-    by_q: Array
-    by_v: Array
-    by_a: Array
-    by_force: Array
-    by_x: Array
-
-    @staticmethod
-    def of(found: Torque, joints: IntArray) -> _Rows:
-        parts = (found.by_q, found.by_v, found.by_a, found.by_force, found.by_x)
-        return _Rows(*(part[:, joints].copy() for part in parts))
-
-    def _map(self, change: object) -> _Rows:
-        parts = (self.by_q, self.by_v, self.by_a, self.by_force, self.by_x)
-        return _Rows(*(change(part) for part in parts))  # type: ignore[operator]
-
-    def at(self, index: IntArray) -> _Rows:
-        return self._map(lambda part: part[index])
-
-    def scale(self, factor: float | Array) -> _Rows:
-        by_row = np.asarray(factor)[..., None]
-        return self._map(lambda part: part * by_row)
-
-    def weighted_sum(self, weight: Array) -> _Rows:
-        """One row, the sum with weights (K, m)."""
-        return self._map(lambda part: np.einsum("km,kmj->kj", weight, part)[:, None])
+    def _add_jumps(self, rows: Rows, stages: IntArray, x: Array) -> None:
+        """Adds to by_x what moves the motion at stages next to impacts."""
+        step = self.log.step
+        for impact in self.mechanism.contacts.impacts:
+            times, _, rate = impact.continued(x, step)
+            for side in range(2):
+                at = np.flatnonzero(stages == impact.stage(step) + side)
+                moved = AHEAD[side] * rows.by_a[at] / step**2 - rows.by_v[at] / (2.0 * step)
+                rows.by_x[at, :, impact.instant] += moved @ rate[side]
+                rows.by_x[np.ix_(at, np.arange(moved.shape[1]), impact.jump)] += times[side] * moved
+                rows.by_x[np.ix_(at, np.arange(moved.shape[1]), impact.bend)] += 0.5 * times[side] ** 2 * moved

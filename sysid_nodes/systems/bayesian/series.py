@@ -4,10 +4,25 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.results.bayesian import BayesianSeries
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+
+Array = npt.NDArray[np.float64]
+
+
+def loop_gaps(problem: MechanismProblem, point: Estimate) -> Array:
+    """(N,) largest gap of what is closed at each stage [m], of axes [1]; zero where nothing is."""
+    mechanism, out = problem.mechanism, np.zeros(len(point.q))
+    if mechanism.loops.count:
+        out = np.abs(mechanism.loops.gaps(point.q)).max(axis=1)
+    if mechanism.contacts.touching:
+        own = slice(mechanism.loops.count, None)
+        height = (np.abs(mechanism.closures.value(point.q)) * problem.holds)[:, own]
+        out = np.maximum(out, height.max(axis=1))
+    return np.asarray(out)
 
 
 def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
@@ -18,8 +33,6 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     torque = mechanism.torque(motion, point.x)[:, motors]
     mechanical = np.sum(torque * motion.v[:, motors], axis=1)
     drawn = mechanism.power(motion, torque, point.x)
-    gap = np.zeros(len(motion.q))
-    if mechanism.closures.count:
-        gap = np.abs(mechanism.closures.gaps(motion.q)).max(axis=1)
+    gap = loop_gaps(problem, point)[1:-1]
     power = np.stack([problem.log.power[1:-1], mechanical, drawn])
     return BayesianSeries(problem.log.t[1:-1], motion.q, gap, power)

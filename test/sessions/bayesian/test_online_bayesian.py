@@ -17,7 +17,7 @@ from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.data.joint_state import RawJointState
-from sysid_nodes.exceptions import LogError
+from sysid_nodes.exceptions import ConfigError, LogError
 from sysid_nodes.logs.power_reader import RawPower
 from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields
 from sysid_nodes.results.bayesian import BayesianStatus
@@ -25,6 +25,8 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 from sysid_nodes.simulation.fourbar.leg import MOTORS, mjcf
+from sysid_nodes.systems.bayesian import BayesianConfig
+from sysid_nodes.systems.bayesian.config import MechanismConfig
 
 WINDOW = 1.5  # [s]
 Raw = RawJointState | RawPower
@@ -227,3 +229,9 @@ def test_an_interrupt_drops_what_was_gathered() -> None:
 def test_a_joint_that_is_missing_is_said() -> None:
     with pytest.raises(LogError, match="no joint 'crank_motor'"):
         session().take(RawJointState(0.0, ("hip",), np.zeros(1), np.zeros(0), np.zeros(1)))
+
+
+def test_contacts_are_refused_before_a_window_is_read() -> None:
+    config = BayesianSessionConfig(bayesian=BayesianConfig(mechanism=MechanismConfig(contacts=("shank:base:touch@1",))))
+    with pytest.raises(ConfigError, match="is for a whole log"):
+        OnlineBayesian(load_robot(config.robot), config)

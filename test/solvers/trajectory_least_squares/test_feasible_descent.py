@@ -84,6 +84,43 @@ def test_solution_meets_the_dense_conditions(total: float | None) -> None:
         np.testing.assert_allclose(general.posterior.neighbour, found.neighbour, rtol=1e-5, atol=1e-12)
 
 
+class Loosening(Sliding):
+    """The second equality holds in the second half alone; before, z is told by the forces."""
+
+    def stage_equalities(self, point: SlidingPoint) -> StageEqualities:
+        found = super().stage_equalities(point)
+        held = np.ones(found.value.shape, dtype=np.bool_)
+        held[1 : len(held) // 2, 1] = False
+        return replace(found, held=held)
+
+
+def test_equalities_that_hold_at_some_stages_meet_the_dense_conditions() -> None:
+    """Estimate and covariances are those of the tangent space of all that hold, made densely."""
+    usual = sliding(40, 1)
+    problem = Loosening(usual.x, usual.force, bounded=False)
+    result = solve_feasible(problem, start(problem), TIGHT)
+    assert result.status.converged
+    at = result.point
+    equalities = problem.stage_equalities(at.point)
+    assert equalities.held is not None
+    assert np.abs(equalities.value[~equalities.held]).max() > 1e-4  # they are not met by chance
+    assert equalities.violation <= TOLERANCE
+    rows, residual = dense(problem.linearise(at.point), problem.layout)
+    every = Blocks(np.arange(40), equalities.value, equalities.jacobian)
+    c = dense([every], problem.layout)[0][equalities.held.ravel()]
+    tangent = np.linalg.svd(c)[2][len(c) :].T
+    reduced = rows @ tangent
+    covariance = tangent @ np.linalg.inv(reduced.T @ reduced) @ tangent.T
+    assert np.abs(np.sqrt(np.diag(covariance)) @ np.abs(tangent @ (reduced.T @ residual))) < 1e-3  # in sigmas
+    model = linear_model(problem, at)
+    assert model.factor is not None
+    found = at.space.expand_posterior(covariances(model.factor))  # type: ignore[arg-type]
+    np.testing.assert_allclose(found.parameter, covariance[120:, 120:], rtol=1e-6, atol=1e-12)
+    for k in (0, 10, 31):
+        block = covariance[3 * k : 3 * k + 3, 3 * k : 3 * k + 3]
+        np.testing.assert_allclose(found.stage[k], block, rtol=1e-6, atol=1e-12)
+
+
 def test_active_bound_is_met_exactly_and_pushes_the_right_way() -> None:
     problem = sliding(60, 2, truth=np.array([0.3, -0.25, 0.2, 0.7]))  # "friction" that drives: not allowed
     result = solve_feasible(problem, start(problem), TIGHT)
