@@ -8,9 +8,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
-from shared.leg_bag import CONFIG, VALUES, write_leg
+from shared.leg_bag import CONFIG, START, VALUES, write_leg
 
 from sysid_nodes.cli.bayesian.demo import evaluate, verdict
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
@@ -42,12 +43,16 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any],
 
 def test_the_recording_is_compared_with_truth_and_live_node(evaluated: tuple[dict[str, Any], Path]) -> None:
     document, folder = evaluated
-    (message,) = (message for _, message in read_messages(folder / "result.mcap", TOPIC, TYPE))
+    ((message_stamp, message),) = read_messages(folder / "result.mcap", TOPIC, TYPE)
     assert message.id == document["online"]["id"]
     assert document["source"] == "out/bag"
     ((_, shown),) = read_messages(folder / "result.mcap", MARKERS, ARRAY_TYPE)
     links = {row["name"].removesuffix(".m") for row in document["parameters"] if row["name"].endswith(".m")}
     assert {marker.text.split()[0] for marker in shown.markers if marker.ns == "mass"} == links
+    stamps = [1e-9 * stamp for stamp, _ in read_messages(folder / "result.mcap", "/tf", "tf2_msgs/msg/TFMessage")]
+    assert START <= stamps[0] < START + 0.1, "the robot moves when it did"
+    assert np.diff(stamps).max() < 0.1
+    assert stamps[-1] <= 1e-9 * message_stamp
     assert document["online"]["live"]["sentence"] == "The live node published no posteriors."
     assert {row["name"] for row in document["parameters"] if row["truth"] is not None} >= {"hip.coulomb", "shank.m"}
     assert verdict(document) == Ending(1, "The live node published no posteriors.")
