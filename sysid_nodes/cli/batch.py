@@ -63,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Makes what runs are missing, writes table and page and returns the exit status."""
     recordings = find_recordings(args.recordings)
+    options = _options(args)
     known = _read_earlier(args.out)
-    jobs = [Job(name, path.absolute(), args.out.absolute() / name, _options(args)) for name, path in
+    jobs = [Job(name, path.absolute(), args.out.absolute() / name, options) for name, path in
             zip(unique_names(recordings), recordings, strict=True)]  # fmt: skip
     runs = {} if args.again else {job.name: known[job.name] for job in jobs if _is_done(job, known.get(job.name))}
     if runs:
@@ -138,11 +139,18 @@ class _Journal:
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
-    """Arguments of each replay; files by absolute paths, for workers that were started elsewhere."""
+    """Arguments of each replay; files by absolute paths, for workers that were started elsewhere.
+
+    Raises:
+        InputError: one of the files is not there, which would fail every run.
+    """
     own = {"recordings", "out", "jobs", "scheduler", "again", "run"}
     given = {name: value for name, value in vars(args).items() if name not in own}
     files = {name: str(Path(given[name]).absolute()) for name in ("urdf", "calibration") if given.get(name)}
     paths = {name: value.absolute() for name, value in given.items() if isinstance(value, Path)}
+    for path in (*paths.values(), *map(Path, files.values())):
+        if not path.exists():
+            raise InputError("No such file or directory", source=str(path))
     return given | files | paths
 
 

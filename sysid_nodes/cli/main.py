@@ -141,6 +141,7 @@ def _parse(words: list[str]) -> argparse.Namespace:
         import argcomplete
 
         argcomplete.autocomplete(parser)  # prints the words that fit and ends the process
+    args: argparse.Namespace
     args, unknown = parser.parse_known_args(words)
     if unknown:
         # By the command's own parser, which knows the options that may have been meant.

@@ -35,10 +35,11 @@ def unit_text(unit: str) -> str:
 
 
 _NOTHING = 1e-16  # what rounding leaves of zero
+_EXPONENT_FROM = 1e6
 
 
 def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) -> str:
-    """A number with some significant digits and a true minus sign; a dash for none.
+    """A number with some significant digits, no fewer than before the point, and a true minus sign; a dash for none.
 
     Args:
         digits: significant digits.
@@ -47,6 +48,7 @@ def number_text(value: float | None, digits: int = 4, *, zeros: bool = False) ->
     if value is None or math.isnan(value):
         return DASH
     value = 0.0 if abs(value) < _NOTHING else value
+    digits = max(digits, len(f"{abs(value):.0f}")) if abs(value) < _EXPONENT_FROM else digits
     text = "∞" if math.isinf(value) else f"{abs(value):{'#' if zeros else ''}.{digits}g}".rstrip(".")
     return text if value >= 0.0 else MINUS + text
 

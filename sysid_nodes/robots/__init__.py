@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 
+from sysid_nodes.data.joint_vector import did_you_mean
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots.contacts import ContactsConfig, ContactSpec, with_contacts
 from sysid_nodes.robots.description import RobotDescription, build_on_urdf, build_registered, build_robot
@@ -79,8 +80,9 @@ def load_robot(
     description = _DESCRIPTIONS.get(name)
     if not urdf and not urdf_text:
         if description is None:
-            known = ", ".join(robot_names())
-            raise RobotError(f"unknown robot '{name}'; known are {known}; for any other give its URDF")
+            known = robot_names()
+            near = did_you_mean(name, known)
+            raise RobotError(f"unknown robot '{name}'{near}; known are {', '.join(known)}; for any other give its URDF")
         return build_registered(description, variant)
     if variant:
         raise RobotError(f"variant '{variant}' cannot be asked for together with a URDF; '--set variant=' takes it out")

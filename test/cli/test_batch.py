@@ -126,6 +126,7 @@ def test_a_process_that_dies_loses_its_own_run_alone(tmp_path: Path) -> None:
     [
         (["--jobs", "0"], "--jobs: expected a positive number, got 0"),
         (["--scheduler", "nonsense://x"], "no Dask scheduler answers"),
+        (["--calibration", "nowhere.json"], "nowhere.json: No such file or directory"),
     ],
 )
 def test_bad_input_is_one_line(

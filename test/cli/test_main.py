@@ -118,6 +118,7 @@ def test_the_shell_completes_commands_options_and_choices(line: str, words: set[
             "unrecognized arguments: --confg c; did you mean '--config'?",
         ),
         (["demo", "kinov"], "did you mean 'kinova'?"),
+        (["replay", "bag", "--uot", "o"], "unrecognized arguments: --uot; did you mean '--out'?"),
         (["replay"], "the following arguments are required: BAG, --out"),
         (
             ["replay", "bag", "--out", "o", "--method", "guess"],

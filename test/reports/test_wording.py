@@ -55,6 +55,10 @@ def test_a_column_of_numbers_keeps_its_zeros() -> None:
     assert number_text(123.0, 3, zeros=True) == "123"
 
 
+def test_digits_before_the_point_are_all_there() -> None:
+    assert [number_text(value, 2) for value in (152.3, -99.4, 3.0e9)] == ["152", "−99", "3e+09"]
+
+
 @pytest.mark.parametrize(
     ("unit", "text"),
     [

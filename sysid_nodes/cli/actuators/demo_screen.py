@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch, Row
-from sysid_nodes.cli.demo.live_screen import LiveScreen
+from sysid_nodes.cli.demo.live_screen import LiveScreen, decimals, parameter_table
 
 _STYLE = {"IDENTIFIED": "green", "PARTIAL": "yellow", "CONTRADICTION": "bold red"}
 _SCALE = {"s": (1e3, "ms"), "rad": (1e3, "mrad")}
@@ -42,11 +42,7 @@ class ActuatorScreen(LiveScreen[ActuatorWatch]):
 
 
 def _table(watch: ActuatorWatch) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("joint", "parameter"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("unit", "estimate", "95 % from", "to", "truth"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = parameter_table("joint", "parameter", "unit", numbers=("estimate", "2.5 %", "97.5 %", "truth"))
     before = ""
     for row in watch.rows:
         table.add_row(row.joint if row.joint != before else "", row.name.replace("_", " "), *_cells(row))
@@ -56,7 +52,9 @@ def _table(watch: ActuatorWatch) -> Table:
 
 def _cells(row: Row) -> tuple[str | Text, ...]:
     factor, unit = _SCALE.get(row.unit, (1.0, row.unit))
-    low, high, truth = (f"{factor * x:.4g}" for x in (row.lower, row.upper, row.truth))
-    estimate = f"{factor * row.estimate:.4g}" if row.identifiable else "unknown"
+    digits = decimals(0.25 * factor * (row.upper - row.lower))
+    values = (row.estimate, row.lower, row.upper, row.truth)
+    estimate, low, high, truth = (f"{factor * value:.{digits}f}" for value in values)
+    estimate = estimate if row.identifiable else "unknown"
     style = "dim" if not row.identifiable else "green" if row.holds else "yellow"
     return unit, Text(estimate, style=style), low, high, truth

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sysid_nodes.cli.bayesian.demo_watch import BayesianWatch
-from sysid_nodes.cli.demo.live_screen import LiveScreen
+from sysid_nodes.cli.demo.live_screen import LiveScreen, decimals, parameter_table
 
 
 class BayesianScreen(LiveScreen[BayesianWatch]):
@@ -35,12 +35,9 @@ class BayesianScreen(LiveScreen[BayesianWatch]):
 
 
 def _table(watch: BayesianWatch) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("constant", no_wrap=True)
-    for heading in ("unit", "prior", "mean", "95 % from", "to", "truth"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = parameter_table("constant", "unit", numbers=("mean", "2.5 %", "97.5 %", "truth"))
     for row in watch.rows:
-        mean = Text(f"{row.mean:.4g}", style="green" if row.holds else "yellow")
-        others = (f"{value:.4g}" for value in (row.lower, row.upper, row.truth))
-        table.add_row(row.name, row.unit, f"{row.prior:.4g}", mean, *others)
+        digits = decimals(0.25 * (row.upper - row.lower))
+        mean, *others = (f"{value:.{digits}f}" for value in (row.mean, row.lower, row.upper, row.truth))
+        table.add_row(row.name, row.unit, Text(mean, style="green" if row.holds else "yellow"), *others)
     return table

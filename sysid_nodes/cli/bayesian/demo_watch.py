@@ -22,7 +22,6 @@ class Row:
 
     name: str
     unit: str
-    prior: float
     mean: float
     lower: float
     upper: float
@@ -59,7 +58,7 @@ class BayesianWatch(MotionWatch):
         told = self.posterior
         if told is None:
             return []
-        keys = ("names", "units", "prior_mean", "mean", "lower", "upper")
+        keys = ("names", "units", "mean", "lower", "upper")
         rows = [(*row, self.truth.get(row[0], math.nan)) for row in zip(*(told[key] for key in keys), strict=True)]
         return [Row(*row) for row, word in zip(rows, told["verdict"], strict=True) if word == "observed"]
 

@@ -68,10 +68,10 @@ def replay_online(
 
 
 def _motion(update: BayesianUpdate) -> tuple[list[float], Array]:
-    """Times [s] and configurations (K, n) of the window; none where it told nothing."""
-    if update.result is None:
+    """Stamps [s] and configurations (K, n) of the newest window; none where it was not used."""
+    if update.result is None or update.fault:
         return [], np.zeros((0, 0))
-    return update.result.series.t.tolist(), update.result.series.q
+    return (update.start + update.result.series.t).tolist(), update.result.series.q
 
 
 def _take(session: OnlineBayesian, raw: RawPower | RawJointState, bag: Path) -> BayesianUpdate | None:

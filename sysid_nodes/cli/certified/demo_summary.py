@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sysid_nodes.reports.interval.series_file import write_series
 from sysid_nodes.reports.wording import IntervalText, missed_truths, verdict
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
+from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.config import PlannerConfig
 
 _LATENESS = {
@@ -44,6 +46,8 @@ _LATENESS = {
     )
 }
 """Ends, stops and refusals for which a machine that is too slow suffices."""
+
+_OWN_ENDS = (StopReason.NONE, StopReason.PLAN_ENDED)
 
 _STEP = ("t", "status", "nominal", "lower", "upper")
 
@@ -175,9 +179,22 @@ def _motion_lines(loop: CertifiedRun) -> list[str]:
             f"{100.0 * loop.distances.obstacle.min():.1f} cm, tracking errors at most "
             f"{100.0 * loop.tracking.usage.max(initial=0.0):.0f} % of what was proven."
         )
+    lines += interruptions(loop)
     if kept := broken_margins(loop):
         lines.append(f"WRONG: what was certified was not kept: {', '.join(kept)}. Please report this.")
     return lines
+
+
+def interruptions(loop: CertifiedRun) -> list[str]:
+    """Causes of braking on the way, and refusals of trajectories by the controller, how often each."""
+    braked = Counter(e.reason for e in loop.history.events if e.mode is Mode.BRAKING)
+    refused = Counter(e.refused_reason for e in loop.history.events if e.refused)
+    lines = [f"It braked on its way, {_times(n)}: {why.message}." for why, n in braked.items() if why not in _OWN_ENDS]
+    return lines + [f"A trajectory was refused, {_times(n)}: {why.message}." for why, n in refused.items()]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _health(watch: Watch, loop: CertifiedRun) -> list[str]:

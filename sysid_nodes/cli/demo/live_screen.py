@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.table import Table
 from rich.text import Text
 
 AnyWatch = TypeVar("AnyWatch")
@@ -94,6 +97,26 @@ class LiveScreen(ABC, Generic[AnyWatch]):
             self._live.update(self.drawing(watch, note) if begun else Text(self._title), refresh=True)
         elif begun:
             _say(self.line(watch) + (f"; {note}" if note else ""))
+
+
+def decimals(sigma: float) -> int:
+    """Decimal places that show two digits of a standard deviation."""
+    return 2 if not 0.0 < sigma < math.inf else max(1 - math.floor(math.log10(sigma)), 0)
+
+
+def parameter_table(*names: str, numbers: Sequence[str]) -> Table:
+    """An empty table that fits eighty columns: where it is too wide, names are broken and numbers stay whole.
+
+    Args:
+        names: headings of the columns that name something.
+        numbers: of those with numbers.
+    """
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in names:
+        table.add_column(heading, overflow="fold")
+    for heading in numbers:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 def _say(line: str) -> None:

@@ -87,10 +87,11 @@ def plain_line(watch: PrimeWatch) -> str:
     """State of the demo in a line."""
     assert watch.found is not None
     forces = " ".join(f"{found:.0f}/{truth:.0f}" for found, truth in zip(watch.normal, watch.true_normal, strict=True))
-    off = 1e3 * float(np.linalg.norm(watch.com - watch.true_com))
+    distance = 1e3 * float(np.linalg.norm(watch.com - watch.true_com))
+    off = f"{distance:.1f} mm off" if np.isfinite(distance) else "unknown"
     return (
         f"{watch.time:5.1f} s  {watch.status.name:<9} mass {watch.found[0]:.3f} kg, sigma {watch.sigma[0]:.3f}"
-        f" (truth {watch.theta[0]:.3f})  CoM {off:.1f} mm off  forces/truth {forces} N"
+        f" (truth {watch.theta[0]:.3f})  CoM {off}  forces/truth {forces} N"
         f"  F1 {_share(watch.f1)}  lag {1e3 * watch.lag:.0f} ms"
     )
 

@@ -21,6 +21,8 @@ from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 
+_BRIEF = 0.05  # what a line with one decimal cannot tell [s]
+
 _FAR = 5.0
 """Standard deviations; one of ten parameters is as far by chance in one of 100000 runs."""
 
@@ -100,7 +102,17 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
             f"Live: contacts F1 {watch.f1:.4f} at the times compared; lag {1e3 * lags[len(lags) // 2]:.0f} ms "
             f"(median of the reports' longest), at most {1e3 * lags[-1]:.0f} ms."
         )
-    lines.append(run["live"]["sentence"])
+    lines += [*_worse(watch), run["live"]["sentence"]]
     if document["findings"]:
         lines.append(f"In the end: {'; '.join(document['findings'])}.")
     return "\n".join([*lines, *pace(watch.behind, usage), *closing(document["robot"], out, seed)])
+
+
+def _worse(watch: PrimeWatch) -> list[str]:
+    """Times for which the live estimate called itself less than good."""
+    spent = [f"{status.name} for {time:.1f} s" for status, time in watch.heard.items() if _shown(status, time)]
+    return [f"Of {watch.time:.1f} s the live estimate called itself {', '.join(spent)}."] if spent else []
+
+
+def _shown(status: PrimeStatus, time: float) -> bool:
+    return status not in (PrimeStatus.GOOD, PrimeStatus.STARTING) and time >= _BRIEF

@@ -66,6 +66,7 @@ class PrimeWatch(IdentifyingWatch):
         self.theta, self.link = theta, link
         self._index = index
         self.status = PrimeStatus.STARTING
+        self.heard: dict[PrimeStatus, float] = {}
         self.found: Array | None = None
         self.sigma = self.com = self.com_sigma = np.full(3, np.nan)
         self.normal = self.true_normal = np.full(int(index.max()) + 1, np.nan)
@@ -92,11 +93,11 @@ class PrimeWatch(IdentifyingWatch):
             self.paces.add((int(pace[0]), int(pace[1])))
 
     def _take_forces(self, message: Mapping[str, Any]) -> None:
-        self.status = PrimeStatus(message["status"])
         t = message["t"]
         if np.isnan(self._first):
             self._first = t
-        self.time = t - self._first
+        self.heard[self.status] = self.heard.get(self.status, 0.0) + max(t - self._first - self.time, 0.0)
+        self.status, self.time = PrimeStatus(message["status"]), t - self._first
         found = self._by_foot(message["normal"])
         known = [(abs(at - t), force) for at, force in self._truth]
         if not known or not np.isfinite(found).all():

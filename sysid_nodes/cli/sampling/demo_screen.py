@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from sysid_nodes.cli.demo.live_screen import LiveScreen
+from sysid_nodes.cli.demo.live_screen import LiveScreen, decimals
 from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.reports.sampling.stages import Known, promised_sigma
 
@@ -43,24 +43,19 @@ def _table(watch: SamplingWatch) -> Table:
         truth = watch.truth.get(row.name, math.nan)
         after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
         expected = Text("") if watch.plan is None else _promise(promised_sigma(watch.plan, row))
-        digits = _digits(watch.known[-1][k].sigma)
+        digits = decimals(watch.known[-1][k].sigma)
         true = f"{round(truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
         table.add_row(row.name, row.unit, _cell(row, truth), expected, after, true)
     return table
 
 
 def _promise(sigma: float) -> Text:
-    return Text(f"±{sigma:.{_digits(sigma)}f}") if math.isfinite(sigma) else Text("unknown", style="dim")
+    return Text(f"±{sigma:.{decimals(sigma)}f}") if math.isfinite(sigma) else Text("unknown", style="dim")
 
 
 def _cell(row: Known, truth: float) -> Text:
     if not math.isfinite(row.sigma):
         return Text("unknown", style="dim")
-    digits = _digits(row.sigma)
+    digits = decimals(row.sigma)
     text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
     return Text(text, style="green" if row.holds(truth) else "yellow")
-
-
-def _digits(sigma: float) -> int:
-    """Decimal places that show two digits of a standard deviation."""
-    return 2 if not 0.0 < sigma < math.inf else max(1 - math.floor(math.log10(sigma)), 0)

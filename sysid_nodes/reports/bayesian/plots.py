@@ -19,6 +19,7 @@ Rows = Sequence[Mapping[str, Any]]
 _WIDTH = 9.2
 _ROW = 0.19  # height of a parameter's line [inch]
 _POINTS = 600
+_NO_GAP = 1e-6  # what rounding leaves of a gap that is closed [nm]
 
 
 def posterior_plot(rows: Rows, *, label: str) -> str:
@@ -83,12 +84,12 @@ def power_plot(t: Array, power: Array, *, label: str) -> str:
 
 
 def gap_plot(t: Array, gap: Array, *, label: str) -> str:
-    """Gap of the loops over time [m]."""
+    """Gap of the loops over time [m]; drawn in nanometres, for numbers that a person reads."""
     with rc_context(STYLE):
         figure, axes = panel(_WIDTH, 1.8)
-        axes.semilogy(t, np.maximum(gap, 1e-18), color=BLUE)
+        axes.semilogy(t, np.maximum(1e9 * gap, _NO_GAP), color=BLUE)
         axes.set_xlabel("time [s]")
-        axes.set_ylabel("gap [m]")
+        axes.set_ylabel("gap [nm]")
         axes.margins(x=0.0)
         return to_svg(figure, label)
 

@@ -171,7 +171,7 @@ def fit_plot(t: Array, fit: Mapping[str, Array], limit: float, *, label: str) ->
         figure = Figure(figsize=(9.2, 3.1), layout="constrained")
         axes = figure.subplots()
         for k, (name, values) in enumerate(fit.items()):
-            line = (0, ()) if k < len(FEET) else (0, (4, 2))
+            line = "-" if k < len(FEET) else "--"  # a tuple counts as dashed, whatever it holds
             axes.plot(
                 *thin_extremes(t, values, _POINTS), color=FEET[k % len(FEET)], linestyle=line, linewidth=1.0,
                 label=name.replace("_", " "),

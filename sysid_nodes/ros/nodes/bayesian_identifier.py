@@ -81,7 +81,8 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
             self._friction.publish(to_message(JointFriction, friction))
         markers = with_prefix(posterior_marker_fields(update, self._robot), self._prefix)
         self._markers.publish(to_message(MarkerArray, markers))
-        self._say(f"window {update.window}: {fields['status']}: {update.fault or fields['message']}")
+        window = f"window {update.window}: " if update.window >= 0 else ""
+        self._say(f"{window}{fields['status']}: {update.fault or fields['message']}")
 
 
 def _write(session: OnlineBayesian, path: str, source: str, spent: float) -> Path:

@@ -30,7 +30,7 @@ class BayesianUpdate:
     """State of knowledge.
 
     Attributes:
-        t: stamp of the end of the newest window [s]; 0 before there is one.
+        start, t: stamps of the newest window's first stage and of its end [s]; 0 before there is one.
         window: its number, from 0 on; -1 before there is one.
         used: windows that the posterior rests on.
         result: the posterior; None before there is one.
@@ -38,6 +38,7 @@ class BayesianUpdate:
         config_id: digest of robot, configuration and software version.
     """
 
+    start: float
     t: float
     window: int
     used: int
@@ -73,7 +74,7 @@ class OnlineBayesian:
         self._config_id = self._identify_config(build_mechanism(self.robot, self.config.bayesian, power=False))
         self._known: Knowledge | None = None
         self.rejected: Counter[str] = Counter()
-        self.update = BayesianUpdate(0.0, -1, 0, None, "", self.robot.name, self._config_id)
+        self.update = BayesianUpdate(0.0, 0.0, -1, 0, None, "", self.robot.name, self._config_id)
         self._start_over()
         return self.update
 
@@ -141,5 +142,5 @@ class OnlineBayesian:
         self._start = grid.start + grid.count * grid.step
         self._session.forget(end)
         number = self.update.window + 1
-        self.update = BayesianUpdate(end, number, used, result, fault, self.robot.name, self._config_id)
+        self.update = BayesianUpdate(grid.start, end, number, used, result, fault, self.robot.name, self._config_id)
         return self.update

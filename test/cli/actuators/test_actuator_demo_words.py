@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from shared.actuator_session import START, feed, messages, run, session
 
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
@@ -51,6 +53,10 @@ def test_the_screen_has_every_parameter_beside_the_truth(heard: Any) -> None:
     assert f"{len(told)} of 18 parameters identified" in line
     table = ActuatorScreen("x").final(seen)
     assert table.row_count == 18
+    Console(width=80, color_system=None, file=(shown := io.StringIO())).print(table)
+    assert "…" not in shown.getvalue(), "numbers are whole on eighty columns"
+    for row in seen.rows:
+        assert row.joint in shown.getvalue()
 
 
 def test_the_torque_oracle_is_held_against_what_the_bodies_took(heard: Any) -> None:

@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
-from sysid_nodes.cli.prime.demo_summary import verdict
+from sysid_nodes.cli.prime.demo_screen import plain_line
+from sysid_nodes.cli.prime.demo_summary import summary, verdict
+from sysid_nodes.cli.prime.demo_watch import PrimeWatch
+from sysid_nodes.results.prime_status import PrimeStatus
 
 WORDS = "of its standard deviations from the truth, and the estimate calls itself GOOD"
 
@@ -38,3 +43,23 @@ def test_an_estimate_that_calls_itself_good_has_to_be(found: dict[str, Any], exp
 
 def test_a_robot_that_has_fallen_is_not_there() -> None:
     assert verdict(document(8.1, 0.08), fallen=True) == Ending(NOT_THERE, "the robot has fallen")
+
+
+def test_the_summary_says_how_long_the_live_estimate_was_less_than_good() -> None:
+    watch = PrimeWatch(np.ones(10), np.zeros(4, dtype=np.int64), "base")
+    good, doubtful, lost = PrimeStatus.GOOD, PrimeStatus.DOUBTFUL, PrimeStatus.LOST
+    for t, status in ((10.0, good), (12.0, good), (12.5, doubtful), (14.5, lost), (14.52, good), (20.0, good)):
+        watch.take({"forces": {"t": t, "status": status, "normal": [np.nan] * 4}})
+    run = {"truth": {"bodies": [{"link": "base", "parameters": [1.0], "mass_error": 0.0, "centre_of_mass_error": 0.0}]}}
+    run["truth"] |= {"force_error": 0.0, "contact_f1": 1.0, "position_rms": 0.0}
+    fields = {
+        "findings": [],
+        "robot": "go2",
+        "run": run | {"live": {"sentence": "Same."}},
+    }
+    text = summary(watch, fields, {}, Path("out"), 1)
+    assert "Of 10.0 s the live estimate called itself DOUBTFUL for 2.0 s.\n" in text, "20 ms are no line's worth"
+    watch.take({"inertia": {"body": "base", "estimate": [1.0], "sigma": [0.1]} | {
+        name: dict.fromkeys("xyz", np.nan) for name in ("centre_of_mass", "centre_of_mass_sigma")
+    }})  # fmt: skip
+    assert "CoM unknown" in plain_line(watch)

@@ -14,7 +14,7 @@ from sysid_nodes.messages.bayesian.posterior import WAITING, friction_fields, po
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate
 
-NOTHING = BayesianUpdate(0.0, -1, 0, None, "", "fourbar_leg", "digest")
+NOTHING = BayesianUpdate(0.0, 0.0, -1, 0, None, "", "fourbar_leg", "digest")
 
 
 def found(kind: BayesianStatus = BayesianStatus.FOUND) -> BayesianUpdate:

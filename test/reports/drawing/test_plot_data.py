@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
+from sysid_nodes.reports.bayesian.plots import gap_plot
 from sysid_nodes.reports.drawing.plot_data import plot_data
 from sysid_nodes.reports.drawing.plots import BLUE, VERMILION, to_svg
+from sysid_nodes.reports.prime.plots import FEET, fit_plot
 
 T = np.linspace(0.0, 2.0, 50)
 
@@ -75,6 +80,22 @@ def test_what_is_no_curve_over_time_stays_a_picture() -> None:
     assert not plot_data(circle)
     assert "plot-data" not in to_svg(bars, "bars")
     assert to_svg(curves(), "curves").count("plot-data") == 1
+
+
+def test_only_lines_that_are_drawn_dashed_are_dashed() -> None:
+    t = np.arange(20.0)
+    svg = fit_plot(t, {f"sensor {k}": t for k in range(10)}, 2.5, label="x")
+    (axes,) = json.loads(html.unescape(re.findall(r"<script[^>]*plot-data[^>]*>(.*?)</script>", svg)[0]))["axes"]
+    assert [bool(line["dash"]) for line in axes["lines"]] == [False] * len(FEET) + [True] * (11 - len(FEET))
+
+
+def test_a_gap_of_a_closed_loop_has_an_axis_that_can_be_read() -> None:
+    """The script's axis names no powers of ten as small as rounding's, in metres."""
+    svg = gap_plot(np.arange(20.0), np.linspace(0.0, 3e-13, 20), label="x")
+    (axes,) = json.loads(html.unescape(re.findall(r"<script[^>]*plot-data[^>]*>(.*?)</script>", svg)[0]))["axes"]
+    assert axes["ylabel"] == "gap [nm]"
+    assert axes["lines"][0]["y"][-1] == pytest.approx(3e-4)
+    assert axes["ylim"][0] > 1e-7
 
 
 def test_data_cannot_end_the_script() -> None:

@@ -29,6 +29,10 @@ _NO_ARM_S_SPEED = 30.0
 """Faster than any arm's joint [rad/s]."""
 
 _FEWEST = 10
+
+_STEPS = 8.0
+"""Steps of the encoder in a stretch of motion from which it tells a speed."""
+
 _SEVERAL_TURNS = 4.0 * np.pi
 
 
@@ -101,7 +105,14 @@ def unwrap(t: Array, q: Array, qd: Array) -> Array:
 
 
 def _slope(moved: Array, integral: Array) -> float:
-    """Median-like slope of one on the other, by the larger half of the motion; nan where there is none but noise."""
+    """Median-like slope of one on the other, by the larger half of the motion; nan where there is none but noise.
+
+    Of stretches so long that most are several steps of the encoder: where single samples move by none or one, those
+    that move say how fine the encoder is and not how fast the joint.
+    """
+    step = _STEPS * np.min(np.abs(moved[moved != 0.0]), initial=np.inf)
+    while len(moved) > _FEWEST and np.median(np.abs(moved)) < step:
+        moved, integral = (x[: len(x) // 2 * 2].reshape(-1, 2).sum(axis=1) for x in (moved, integral))
     moves = (np.abs(integral) > 0.0) & (np.abs(moved) > 0.0)
     if moves.sum() < _FEWEST:
         return float("nan")

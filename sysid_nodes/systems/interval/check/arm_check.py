@@ -50,7 +50,10 @@ _MILLI = 1000.0
 """Of a torque in N mm."""
 
 _LONG = 2.0
-"""Time from which friction, noise and delay are judged; less shows too few turns of any joint [s]."""
+"""Time of motion from which signs, friction, noise and delay are judged; less shows too few turns of any joint [s]."""
+
+_SLOW = 0.02
+"""Share of the fastest motion below which the robot counts as at rest."""
 
 SIGNAL_KINDS = frozenset({"position_unit", "velocity_unit", "velocity", "torque_sign", "torque_unit"})
 """Findings after which no number means anything."""
@@ -108,11 +111,10 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     fit = fit_arm(means, theta, body, _largest_torque(robot, means.rigid(theta)))
     theta[body] = fit.body
     start = float(samples.t[0])
-    long = samples.t[-1] - samples.t[0] >= _LONG
+    long = _moving_time(samples) >= _LONG
     if not long:  # a moment's motion cannot tell a load from a torque constant
         fit = replace(fit, unit=np.where(fit.unit == _MILLI, _MILLI, 1.0))
-    gross = [] if long else gross_findings(robot, config, samples)
-    findings += gross or sign_and_unit(fit, config, robot.joint_names, start)
+    findings += sign_and_unit(fit, config, robot.joint_names, start) if long else gross_findings(robot, config, samples)
     allowed = _stated_error(config, robot, samples)
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
         findings += wrist(fit, robot, config, start)
@@ -135,6 +137,12 @@ def still_joints(check: ArmCheck) -> list[str]:
     """Joints that hardly move."""
     travel = np.ptp(check.samples.q, axis=0)
     return [name for name, far in zip(check.samples.names, travel, strict=True) if far < STILL]
+
+
+def _moving_time(samples: JointSamples) -> float:
+    """Time in which any joint moves, not counted what is slow beside the fastest motion [s]."""
+    speed = np.abs(samples.qd[1:]).max(axis=1, initial=0.0)
+    return float(np.diff(samples.t)[speed > _SLOW * speed.max(initial=0.0)].sum())
 
 
 def _step(samples: JointSamples) -> float:

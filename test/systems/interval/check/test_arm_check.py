@@ -18,6 +18,7 @@ from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.robots import load_robot
 from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
+from sysid_nodes.systems.interval.check.angles import angle_units
 from sysid_nodes.systems.interval.check.arm_check import check_arm
 from sysid_nodes.systems.interval.check.arm_fit import SURE, ArmFit
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
@@ -245,3 +246,26 @@ def test_a_joint_state_that_comes_late_is_left_out_and_a_clock_set_back_begins_a
 
 def test_the_signals_of_the_default_are_the_paper_s() -> None:
     assert IntervalIdentifierConfig().signals == SignalsConfig()
+
+
+def test_a_joint_that_creeps_over_its_encoders_steps_is_not_taken_for_one_in_degrees() -> None:
+    """Single samples move by no step or by one, and those by one move 57 times as fast as the joint does."""
+    t = np.arange(20000) / 1000.0
+    speed = 3.5e-4 / 1e-3 / 57.0
+    for unit in (1.0, 1.0 / DEGREE):
+        q = unit * 3.5e-4 * np.floor(speed * t / 3.5e-4)
+        found = angle_units(t, q, np.full_like(t, speed), np.full(len(t) - 1, True), limit=np.inf, top_speed=2.0)
+        assert (found.degrees, found.ratio) == (unit > 1.0, pytest.approx(unit, rel=0.1))
+
+
+def test_rest_tells_no_sign_however_long_it_lasts(gen3: Problem) -> None:
+    """Signs are judged from two seconds of motion on, and not from the motion's first moments after a rest."""
+    moving = simulated(gen3)
+    wrong = moving.tau * np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0])
+    for motion, told in ((300, False), (1000, True)):  # 1.5 and 5 s
+        rest = 1000
+        q, tau = (np.concatenate([np.repeat(x[:1], rest, axis=0), x[:motion]]) for x in (moving.q, wrong))
+        qd = np.concatenate([np.zeros((rest, 7)), moving.qd[:motion]])
+        signals = Signals(np.arange(rest + motion) / 200.0, q, qd, tau)
+        found = check_arm(gen3.robot, IntervalIdentifierConfig(), signals, thorough=False).findings
+        assert any("friction" in item.message or "gravity" in item.message for item in found) is told, found
