@@ -10,7 +10,13 @@ import pytest
 
 from sysid_nodes.results import Contradiction
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, option_names, relax, unstated_assumptions
+from sysid_nodes.systems.interval.relaxation import (
+    MOST_RELAXED,
+    calibrated_assumptions,
+    option_names,
+    relax,
+    unstated_assumptions,
+)
 
 CONFIG = IntervalIdentifierConfig()
 
@@ -85,3 +91,12 @@ def test_an_option_grows_up_to_its_limit_where_that_is_enough() -> None:
 def test_what_nobody_stated() -> None:
     names = ("velocity error", "prior of the body", "calibration residuals")
     assert unstated_assumptions(CONFIG, ("prior.lower",), names) == {"velocity error"}
+
+
+def test_what_a_calibration_found() -> None:
+    names = ("velocity error", "absolute torque noise", "link inertia", "prior of the body", "calibration residuals")
+    assert not calibrated_assumptions(CONFIG, names)
+    assert calibrated_assumptions(replace(CONFIG, calibration="c.json"), names) == {
+        "absolute torque noise",
+        "link inertia",
+    }
