@@ -81,7 +81,7 @@ def spans(
     windows: Sequence[float],
     runs: int,
 ) -> None:
-    """What rows over several windows cost, with the kernel that is taken by default."""
+    """Cost of rows over several windows, with the kernel that is taken by default."""
     arm, samples, noise = data
     rows: list[tuple[str, ...]] = []
     for window in windows:
