@@ -37,6 +37,9 @@ def unit_text(unit: str) -> str:
 _HARDLY_WIDER = 1.5
 """Width of a printed confidence interval over its own, at most: 0.1 to 2.4 is not to print as 0 to 3."""
 
+_COLLAPSED = 1e-6
+"""Width over the proven interval's below which a confidence interval is what was cut of one that lies beyond it."""
+
 _NOTHING = 1e-16  # what rounding leaves of zero
 
 
@@ -71,10 +74,13 @@ def decimal_text(value: float | None, places: int, rounding: str = ROUND_HALF_EV
 def likely_text(row: Mapping[str, Any], proven: IntervalText | None = None) -> IntervalText | None:
     """A parameter's estimate and confidence interval, rounded to what is known; None where it has none of its own.
 
-    With as few digits as print it hardly wider, ends rounded outward, and not beyond the proven interval beside it.
+    With as few digits as print it hardly wider, ends rounded outward, and not beyond the proven interval beside it. One
+    that this interval excludes but for an end is none: statistics contradict what is stated.
     """
     low, high = row.get("likely_lower"), row.get("likely_upper")
     if row["nominal"] is None or low is None or high is None or (low, high) == (row["lower"], row["upper"]):
+        return None
+    if proven is not None and high - low < _COLLAPSED * (row["upper"] - row["lower"]):
         return None
     for digits in (1, 2, 3):
         text = IntervalText.of(row["nominal"], low, high, digits)

@@ -63,6 +63,11 @@ def test_a_confidence_interval_has_no_more_digits_than_are_known() -> None:
     assert likely_text(wide, IntervalText.of(None, 0.1, 2.4, digits=2)) == IntervalText("1.2", "0.1", "2.4", "1.2")
 
 
+def test_a_confidence_interval_beyond_the_proven_one_is_not_shown_as_its_end() -> None:
+    row = {"lower": 2.436, "upper": 2.514, "nominal": 2.514, "likely_lower": 2.514 - 1e-11, "likely_upper": 2.514}
+    assert likely_text(row, IntervalText.of(None, 2.436, 2.514, digits=2)) is None
+
+
 def test_an_interval_without_ends_is_dashes() -> None:
     assert IntervalText.of(None, None, None) == IntervalText("–", "–", "–", "–")
 
