@@ -38,11 +38,15 @@ Array = npt.NDArray[np.float64]
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("containment", __doc__)
     options.add_argument("--trials", type=int, default=1000, help="number of trials")
+    options.add_argument("--window", type=float, help="of every trial [s], instead of one drawn")
+    options.add_argument("--spans", type=int, help="windows in a row that rows are over at most, instead of one drawn")
+    options.add_argument("--name", default="containment", help="of the report")
     add_options(options)
     chosen = options.parse_args(arguments)
-    keys = [{"seed": chosen.seed, "trial": trial} for trial in range(chosen.trials)]
-    records = collect(chosen, keys, run_trial, "containment")
-    report = Report("containment", "Containment", chosen.out, chosen.command)
+    fixed = {name: getattr(chosen, name) for name in ("window", "spans") if getattr(chosen, name) is not None}
+    keys = [{"seed": chosen.seed, "trial": trial, **fixed} for trial in range(chosen.trials)]
+    records = collect(chosen, keys, run_trial, chosen.name)
+    report = Report(chosen.name, "Containment", chosen.out, chosen.command)
     failures = summarise(report, records)
     print(report.write())
     print(f"{len(records)} trials, {failures} failures of set_membership")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -97,10 +97,10 @@ class Data:
     samples: JointSamples
 
 
-def run_trial(seed: int, trial: int) -> dict[str, Any]:
-    """The record of one trial, ready for JSON; the same for the same arguments."""
+def run_trial(seed: int, trial: int, **fixed: float) -> dict[str, Any]:
+    """The record of one trial, ready for JSON; the same for the same arguments. What is fixed is not drawn."""
     rng = np.random.default_rng([seed, trial])
-    world = World.draw(rng)
+    world = replace(World.draw(rng), **fixed)
     data = simulate(world, rng)
     record: dict[str, Any] = {"trial": trial, **asdict(world)}
     record["set_membership"] = _follow(data, world.mode, rng)

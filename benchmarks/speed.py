@@ -26,7 +26,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.signals.windows import cut
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator, before_any_data
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--runs", type=int, default=9, help="runs a figure")
     options.add_argument("--samples", type=int, default=30000, help="samples at 4 kHz")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05], help="windows [s]")
+    options.add_argument("--spans", type=int, nargs="+", default=[2, 3, 4], help="rows over so many windows, too")
     chosen = options.parse_args(arguments)
     arm, samples, noise = make_data(chosen.seed, chosen.samples)
     found: dict[tuple[str, str, float], Laps] = {}
@@ -68,8 +69,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     }
     report = Report("speed", "Speed", chosen.out, chosen.command)
     summarise(report, found, chosen.runs, len(samples))
+    spans(report, (arm, samples, noise), chosen.spans, chosen.windows, chosen.runs)
     print(report.write())
     return 0
+
+
+def spans(
+    report: Report,
+    data: tuple[Arm, JointSamples, NoiseConfig],
+    most: Sequence[int],
+    windows: Sequence[float],
+    runs: int,
+) -> None:
+    """Cost of rows over several windows, with the kernel that is taken by default."""
+    arm, samples, noise = data
+    rows: list[tuple[str, ...]] = []
+    for window in windows:
+        cells = []
+        for count in most:
+            config = IntervalIdentifierConfig(
+                noise=noise, window=WindowConfig(duration=window), set_membership=SetMembershipConfig(spans=count)
+            )
+            laps = [
+                identify(arm, samples, config)["total"] for _ in progress(range(runs), f"{count} spans, {window:g} s")
+            ]
+            cells.append(
+                _words((float(np.median([wall for wall, _ in laps])), float(np.median([cpu for _, cpu in laps]))))
+            )
+        rows.append((f"{window:g}", *cells))
+    report.text("The total with rows over 2 up to so many windows in a row as well (set_membership.spans):")
+    report.table(("window [s]", *(f"{count} windows" for count in most)), rows)
 
 
 def kernels() -> list[str]:
@@ -118,13 +147,20 @@ def make_data(seed: int, count: int) -> tuple[Arm, JointSamples, NoiseConfig]:
     return arm, JointSamples(robot.joint_names, t, q, qd + 1e-4 * rng.uniform(-1.0, 1.0, qd.shape), tau), noise
 
 
-def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> Laps:
-    """One run: the whole of `identify`, then its stages one by one on the same data."""
+def identify(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> Laps:
+    """The whole of `identify`, without its stages."""
     laps: Laps = {}
     pipeline = IntervalPipeline(arm.problem.robot, config)
     _time(laps, "total", lambda: pipeline.identify(samples))
+    return laps
+
+
+def lap(arm: Arm, samples: JointSamples, config: IntervalIdentifierConfig) -> Laps:
+    """One run: the whole of `identify`, then its stages one by one on the same data."""
+    laps = identify(arm, samples, config)
     if config.method == "sensitivity":
         return laps
+    pipeline = IntervalPipeline(arm.problem.robot, config)
     reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
     builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(samples, config.window.duration, config.window.max_gap)

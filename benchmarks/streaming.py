@@ -24,7 +24,7 @@ from benchmarks.truth import Arm, SineMotion, make_arm, random_payload
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig
 from sysid_nodes.results import IdentificationResult
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, SetMembershipConfig, WindowConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 mpl.use("Agg")
@@ -68,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--rate", type=float, default=1000.0, help="messages per second [Hz]")
     options.add_argument("--window", type=float, default=0.1, help="of the long stream [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="compared [s]")
+    options.add_argument(
+        "--spans", type=int, default=4, help="rows over so many windows, compared with one error pattern"
+    )
     chosen = options.parse_args(arguments)
     report = Report("streaming", "Streaming", chosen.out, chosen.command)
     long = stream(chosen.seed, "uniform", chosen.window, chosen.rate, chosen.duration, "long stream")
@@ -78,11 +81,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "updates cost more than later on."
     )
     rows = []
-    for pattern in PATTERNS:
-        for window in chosen.windows:
-            run = stream(chosen.seed, pattern, window, chosen.rate, chosen.short, f"{pattern}, {window:g} s")
-            rows.append((pattern, f"{window:g}", *_figures(run, window), "yes" if run.contains else "**no**"))
-    header = ("torque error", "window [s]", "CPU [ms], mean", "p99", "share of a core", "update [ms], mean", "p99")
+    settings = [(pattern, window, 1) for pattern in PATTERNS for window in chosen.windows]
+    for pattern, window, spans in [*settings, *((PATTERNS[0], window, chosen.spans) for window in chosen.windows)]:
+        run = stream(chosen.seed, pattern, window, chosen.rate, chosen.short, f"{pattern}, {window:g} s", spans)
+        rows.append((pattern, f"{window:g}", spans, *_figures(run, window), "yes" if run.contains else "**no**"))
+    header = (
+        "torque error",
+        "window [s]",
+        "spans",
+        "CPU [ms], mean",
+        "p99",
+        "share of a core",
+        "update [ms], mean",
+        "p99",
+    )
     report.table((*header, "truth inside"), rows)
     print(report.write())
     return 0
@@ -119,7 +131,7 @@ def messages(arm: Arm, seed: int, pattern: str, rate: float, duration: float) ->
         )
 
 
-def stream(seed: int, pattern: str, window: float, rate: float, duration: float, title: str) -> Run:
+def stream(seed: int, pattern: str, window: float, rate: float, duration: float, title: str, spans: int = 1) -> Run:
     """Pushes every message through a fresh identifier."""
     arm = make_stream_arm(seed)
     noise = NoiseConfig(
@@ -127,7 +139,8 @@ def stream(seed: int, pattern: str, window: float, rate: float, duration: float,
         acceleration=tuple(arm.problem.motion.acceleration),
         torque_rate=tuple(arm.torque_rate(duration, 4e-3)),
     )
-    config = IntervalIdentifierConfig(noise=noise, window=WindowConfig(duration=window))
+    effort = SetMembershipConfig(spans=spans)
+    config = IntervalIdentifierConfig(noise=noise, window=WindowConfig(duration=window), set_membership=effort)
     pipeline = IntervalPipeline(arm.problem.robot, config, clock=time.process_time)
     spent = np.full((round(duration / window) + 2, 3), np.nan)  # in place before the memory is looked at
     memory = [(0.0, _resident())]

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails."""
+"""Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails.
+
+What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback.
+"""
 
 from __future__ import annotations
 
-import atexit
-import gc
-import importlib
 import os
-import re
 import signal
 import sys
-from types import FrameType
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as a shell reports it."""
@@ -23,6 +25,8 @@ _PACKAGES = {"libgomp.so.1": "libgomp1", "libstdc++.so.6": "libstdc++6"}
 
 def missing_library(error: BaseException) -> str:
     """A line about the system's library without which a compiled module cannot be imported; empty for other errors."""
+    import re
+
     found = re.match(r"(\S+\.so[.\d]*): cannot open shared object file", str(error))
     if not isinstance(error, ImportError) or found is None:
         return ""
@@ -44,6 +48,8 @@ def load_program(module: str, name: str) -> Any:
     takes = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else ignored, as in a script's background
     if takes:
         signal.signal(signal.SIGINT, stop)
+    import importlib
+
     try:
         program = importlib.import_module(module)
     except ImportError as error:
@@ -62,6 +68,9 @@ def run_program(module: str, name: str) -> NoReturn:
     Taking a node's libraries apart one by one, as the interpreter does, would be most of what its stop costs. Nobody
     needs that when ``main()`` has returned; what is registered with `atexit` still runs, and no output is lost.
     """
+    import atexit
+    import gc
+
     ended: list[int] = []
     atexit.register(_leave, ended)  # registered first, called last
     ended.append(load_program(module, name).main())

@@ -34,6 +34,12 @@ def unit_text(unit: str) -> str:
     return ", ".join("·".join(part.split(" ")) for part in unit.split(", ")).replace("^2", "²").replace("2", "²")
 
 
+_HARDLY_WIDER = 1.5
+"""Width of a printed confidence interval over its own, at most: 0.1 to 2.4 is not to print as 0 to 3."""
+
+_COLLAPSED = 1e-6
+"""Width over the proven interval's below which a confidence interval is what was cut of one that lies beyond it."""
+
 _NOTHING = 1e-16  # what rounding leaves of zero
 _EXPONENT_FROM = 1e6
 
@@ -67,12 +73,23 @@ def decimal_text(value: float | None, places: int, rounding: str = ROUND_HALF_EV
     return text.replace("-", MINUS)
 
 
-def likely_text(row: Mapping[str, Any]) -> IntervalText | None:
-    """A parameter's estimate and confidence interval, rounded to what is known; None where it has none of its own."""
+def likely_text(row: Mapping[str, Any], proven: IntervalText | None = None) -> IntervalText | None:
+    """A parameter's estimate and confidence interval, rounded to what is known; None where it has none of its own.
+
+    With as few digits as print it hardly wider, ends rounded outward, and not beyond the proven interval beside it. One
+    that this interval excludes but for an end is none: statistics contradict what is stated.
+    """
     low, high = row.get("likely_lower"), row.get("likely_upper")
     if row["nominal"] is None or low is None or high is None or (low, high) == (row["lower"], row["upper"]):
         return None
-    return IntervalText.of(row["nominal"], low, high, digits=1)
+    if proven is not None and high - low < _COLLAPSED * (row["upper"] - row["lower"]):
+        return None
+    for digits in (1, 2, 3):
+        text = IntervalText.of(row["nominal"], low, high, digits)
+        inside = proven is None or (proven.ends[0] <= text.ends[0] and text.ends[1] <= proven.ends[1])
+        if inside and text.ends[1] - text.ends[0] <= _HARDLY_WIDER * (high - low):
+            break
+    return text
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,12 @@ class IntervalText:
     lower: str
     upper: str
     half_width: str
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """As printed; infinite where there are none."""
+        lower, upper = (end.replace(MINUS, "-").replace("∞", "inf") for end in (self.lower, self.upper))
+        return (-math.inf if lower == DASH else float(lower)), (math.inf if upper == DASH else float(upper))
 
     @classmethod
     def of(cls, nominal: float | None, lower: float | None, upper: float | None, digits: int = 3) -> IntervalText:
@@ -158,7 +181,7 @@ def _conclude(document: Document) -> Verdict:
     text = IntervalText.of(mass["nominal"], mass["lower"], mass["upper"], digits=2)
     between = f"between {text.lower} and {text.upper} kg"
     subject = "payload's mass" if document["target"] == "payload" else "mass"
-    likely = likely_text(mass)
+    likely = likely_text(mass, text)
     proven = f"lies {between}"
     if likely is not None:
         ends = f"{likely.lower} to {likely.upper} with {100 * LEVEL:g} % confidence"

@@ -64,6 +64,7 @@ class Contradiction:
         payload_changed: the data before `change_time` and after it are each consistent by themselves.
         change_time: stamp of the first window of the later data [s], or None.
         unstated: assumptions that rest on defaults alone; nobody is blamed for having stated them.
+        calibrated: assumptions that a calibration found.
     """
 
     windows: tuple[int, ...]
@@ -73,6 +74,7 @@ class Contradiction:
     payload_changed: bool = False
     change_time: float | None = None
     unstated: frozenset[str] = frozenset()
+    calibrated: frozenset[str] = frozenset()
 
     def other_explanations(self, most: int = 2) -> list[tuple[str, float]]:
         """The next assumptions to doubt, and the factors on their uncertainty, mildest first.
@@ -92,6 +94,7 @@ class Contradiction:
         factor = self.factors.get(self.assumption, float("inf"))
         grow = f"; {times_text(factor)} times it would do" if np.isfinite(factor) else ""
         whose = f"assumed (default) {self.assumption}" if self.assumption in self.unstated else ""
+        whose = f"{self.assumption} of the calibration" if self.assumption in self.calibrated else whose
         whose = whose or f"stated {self.assumption}"
         return f"windows from {first:.3f} to {last:.3f} s contradict the {whose}{grow}"
 

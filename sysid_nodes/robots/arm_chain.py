@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -28,11 +28,14 @@ def joints_to(robot: Robot, link: str) -> tuple[str, ...]:
     return tuple(reversed(chain))
 
 
-def hand_of(robot: Robot) -> str:
+def hand_of(robot: Robot, logged: Collection[str] = ()) -> str:
     """The link to identify where none is named: the end of the longest chain, before it branches into fingers.
 
+    Args:
+        logged: joints of a log, which tell which one of two arms is meant.
+
     Raises:
-        RobotError: two chains are as long, as of a robot with two arms.
+        RobotError: two chains are as long, as of a robot with two arms, and the log has all of both, or not of one.
     """
     parents = [int(parent) for parent in robot.model.parents]
     depth = [0] * len(parents)
@@ -50,6 +53,8 @@ def hand_of(robot: Robot) -> str:
     found = sorted({joint for joint in ends if depth[joint] == longest})
     links = [_link_of(robot, joint) for joint in found]
     if len(found) > 1:
+        if len(heard := [link for link in links if joints_to(robot, link)[-1] in logged]) == 1:
+            return heard[0]
         raise RobotError(f"robot '{robot.name}' has {len(found)} arms; say which body: {', '.join(links)}")
     return links[0]
 

@@ -37,3 +37,8 @@ class Finding:
     t: float
     message: str
     mends: tuple[Mend, ...] = ()
+
+    @property
+    def refusal(self) -> str:
+        """The message, and where to find what mends it."""
+        return self.message + ("; 'sysid check' prints the lines that mend it" if self.mends else "")

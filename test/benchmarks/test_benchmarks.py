@@ -40,6 +40,13 @@ def test_containment_counts_a_miss(tmp_path: Path) -> None:
     assert "trial 0" in only_report(tmp_path)
 
 
+def test_a_trial_whose_window_and_spans_are_given_draws_all_else_as_before() -> None:
+    drawn, given = run_trial(5, 1), run_trial(5, 1, window=0.1, spans=3)
+    assert (given["window"], given["spans"]) == (0.1, 3)
+    same = ("payload", "motion", "rate", "velocity_error", "smooth", "mode", "torque_pattern")
+    assert [given[key] for key in same] == [drawn[key] for key in same]
+
+
 def test_a_trial_is_the_same_every_time() -> None:
     assert json.dumps(run_trial(5, 1)) == json.dumps(run_trial(5, 1))
 
@@ -54,8 +61,11 @@ def test_tightness(tmp_path: Path) -> None:
 
 
 def test_speed(tmp_path: Path) -> None:
-    assert speed.main(["--runs", "1", "--samples", "2000", "--windows", "0.1", "--out", str(tmp_path)]) == 0
-    assert "2000 samples" in only_report(tmp_path)
+    arguments = ["--runs", "1", "--samples", "2000", "--windows", "0.1", "--spans", "2", "--out", str(tmp_path)]
+    assert speed.main(arguments) == 0
+    report = only_report(tmp_path)
+    assert "2000 samples" in report
+    assert "2 windows" in report
 
 
 def test_streaming(tmp_path: Path) -> None:

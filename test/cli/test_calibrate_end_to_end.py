@@ -171,7 +171,7 @@ def constant(_: int, fields: dict[str, Any]) -> dict[str, Any]:
     [
         (still, "no joint moves"),
         (one_joint_still, "too few of wrist_2_joint (0)"),
-        (opposite, "has the opposite sign of the torque gravity needs"),
+        (opposite, "has the opposite sign of the torque gravity needs; 'sysid check' prints"),
         (millimetres, "seems to be in N mm instead of N m"),
         (without_effort, "holds no usable sample (rejected: "),
         (without_elbow, "has no joint elbow_joint of robot "),

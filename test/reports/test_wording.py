@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from shared.synthetic_run import run
 
 from sysid_nodes.reports.interval.result_file import build_document
 from sysid_nodes.reports.interval.schema import validate_interval
-from sysid_nodes.reports.wording import IntervalText, listing, number_text, symbol, unit_text, verdict
+from sysid_nodes.reports.wording import IntervalText, likely_text, listing, number_text, symbol, unit_text, verdict
 from sysid_nodes.results import Status
 
 FINITE = st.floats(-1e4, 1e4, allow_nan=False)
@@ -36,6 +36,36 @@ def test_the_printed_interval_is_hardly_wider(lower: float, width: float) -> Non
     printed = float(text.upper.replace("−", "-")) - float(text.lower.replace("−", "-"))
     # three significant digits of the half-width: each end moves by less than a hundredth of it
     assert printed <= 1.011 * (upper - lower) + 1e-11
+
+
+@given(FINITE, st.floats(1e-6, 1e3), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_a_confidence_interval_never_prints_beyond_the_proven_one(
+    lower: float, width: float, first: float, last: float
+) -> None:
+    upper = lower + width
+    low, high = sorted(min(lower + share * width, upper) for share in (first, last))
+    assume(high - low > 1e-3 * width)
+    row = {"lower": lower, "upper": upper, "nominal": 0.5 * (low + high), "likely_lower": low, "likely_upper": high}
+    assume((low, high) != (lower, upper))
+    for digits in (2, 3):  # of the headline and of the table
+        proven = IntervalText.of(None, lower, upper, digits=digits)
+        text = likely_text(row, proven)
+        assert text is not None
+        shown = text.ends
+        assert proven.ends[0] <= shown[0] <= low and high <= shown[1] <= proven.ends[1]
+        assert shown[1] - shown[0] <= 1.5 * (high - low) + 1e-11
+
+
+def test_a_confidence_interval_has_no_more_digits_than_are_known() -> None:
+    row = {"lower": 2.1, "upper": 3.5, "nominal": 2.8123, "likely_lower": 2.7789, "likely_upper": 2.8497}
+    assert likely_text(row) == IntervalText("2.81", "2.77", "2.85", "0.04")
+    wide = {"lower": 0.1, "upper": 2.4, "nominal": 1.2, "likely_lower": 0.13, "likely_upper": 2.37}
+    assert likely_text(wide, IntervalText.of(None, 0.1, 2.4, digits=2)) == IntervalText("1.2", "0.1", "2.4", "1.2")
+
+
+def test_a_confidence_interval_beyond_the_proven_one_is_not_shown_as_its_end() -> None:
+    row = {"lower": 2.436, "upper": 2.514, "nominal": 2.514, "likely_lower": 2.514 - 1e-11, "likely_upper": 2.514}
+    assert likely_text(row, IntervalText.of(None, 2.436, 2.514, digits=2)) is None
 
 
 def test_an_interval_without_ends_is_dashes() -> None:

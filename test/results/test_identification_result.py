@@ -35,6 +35,12 @@ def test_a_default_is_not_blamed_as_stated() -> None:
     assert "contradict the assumed (default) armature; 1.50 times" in found.sentence()
 
 
+def test_what_a_calibration_found_nobody_stated_or_left_to_a_default() -> None:
+    marks = frozenset({"armature"})
+    found = Contradiction((0,), TIMES[:1], "armature", {"armature": 1.5}, unstated=marks, calibrated=marks)
+    assert "contradict the armature of the calibration; 1.50 times" in found.sentence()
+
+
 @pytest.mark.parametrize(
     ("factor", "text"),
     [(1.5, "1.50"), (1.003, "1.003"), (1.00012, "1.00012"), (1.0 + 1e-9, "a hair over 1")],

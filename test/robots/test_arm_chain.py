@@ -33,6 +33,11 @@ def test_two_arms_ask_which() -> None:
     both = load_robot("", urdf_text=example_urdf("tiago_description/robots/tiago_dual.urdf"))
     with pytest.raises(RobotError, match="has 2 arms; say which body: arm_left_7_link, arm_right_7_link"):
         hand_of(both)
+    left = [name.replace("arm", "arm_left") for name in ARM]
+    right = [name.replace("arm", "arm_right") for name in ARM]
+    assert hand_of(both, ["torso_lift_joint", *left]) == "arm_left_7_link"
+    with pytest.raises(RobotError, match="has 2 arms"):
+        hand_of(both, [*left, *right])
 
 
 def test_a_hand_that_was_corrected_is_named_with_its_size(tiago: Robot) -> None:

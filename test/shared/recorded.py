@@ -26,16 +26,22 @@ def problem(seed: int = 5) -> Problem:
     return gen3_problem(np.random.default_rng(seed), KnownRobotConfig())
 
 
-def record(path: Path, samples: JointSamples, change: Change | None = None, markers: Sequence[str] = ()) -> Path:
-    """Writes samples as joint states; `change` may spoil a message, given its index.
+def record(
+    path: Path,
+    samples: JointSamples,
+    change: Change | None = None,
+    markers: Sequence[str] = (),
+    topic: str = "/joint_states",
+) -> Path:
+    """Writes samples as joint states on a topic; `change` may spoil a message, given its index.
 
     On each topic of `markers` there is one array, with a single marker whose `ns` is the topic's name.
     """
     with BagWriter(path) as bag:
-        for topic in markers:
-            bag.add_topic(topic, ARRAY_TYPE, latched=True)
-            bag.write(topic, float(samples.t[0]), {"markers": [{"ns": topic}]})
-        bag.add_topic("/joint_states", "sensor_msgs/msg/JointState")
+        for name in markers:
+            bag.add_topic(name, ARRAY_TYPE, latched=True)
+            bag.write(name, float(samples.t[0]), {"markers": [{"ns": name}]})
+        bag.add_topic(topic, "sensor_msgs/msg/JointState")
         for k, t in enumerate(samples.t):
             fields: dict[str, Any] = {
                 "header": {"stamp": stamp_fields(float(t))},
@@ -44,5 +50,5 @@ def record(path: Path, samples: JointSamples, change: Change | None = None, mark
                 "velocity": samples.qd[k].tolist(),
                 "effort": samples.tau[k].tolist(),
             }
-            bag.write("/joint_states", float(t), change(k, fields) if change else fields)
+            bag.write(topic, float(t), change(k, fields) if change else fields)
     return path

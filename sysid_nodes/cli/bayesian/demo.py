@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         watch, usage = _live(args, seed, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
-    say(_summary(watch, document, usage, args.out, seed))
+    say("\n".join([_summary(watch, document, usage), *closing(args, seed)]))
     return verdict(document, watch.overloaded)
 
 
@@ -116,8 +116,6 @@ def verdict(document: Mapping[str, Any], overloaded: bool = False) -> Ending:
     return Ending()
 
 
-def _summary(
-    watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int
-) -> str:
+def _summary(watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float]) -> str:
     lines = [f"{headline(document)}.", document["online"]["live"]["sentence"]]
-    return "\n".join([*lines, *pace(watch.behind, usage), *closing("fourbar", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage)])

@@ -18,7 +18,7 @@ from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.conclusion import CONTRADICTION
-from sysid_nodes.cli.demo.closing import say
+from sysid_nodes.cli.demo.closing import closing, say
 from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
@@ -81,7 +81,8 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
-    say(summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage, out=args.out, seed=seed))
+    told = summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage)
+    say("\n".join([told, *closing(args, seed)]))
     if wrong := [*summary.all_missed_truths(ended.watch, document), *summary.broken_margins(loop)]:
         return Ending(NOT_HELD, f"SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}")
     if ended.watch.contradicted:

@@ -13,7 +13,7 @@ import numpy as np
 from sysid_nodes.cli.certified.demo_replay import identify_again
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo.aside import aside
-from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.closing import pace
 from sysid_nodes.data.config import read_parameters
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.reports.certified.history import read_history
@@ -123,8 +123,6 @@ def summary(
     *,
     agree: bool,
     usage: Mapping[str, float],
-    out: Path,
-    seed: int,
 ) -> str:
     """The summary that a user sees at the end."""
     lines = [_conclusion(watch, document), *_motion_lines(loop), *_health(watch, loop)]
@@ -135,7 +133,6 @@ def summary(
         "The recording gives the same numbers to the last bit."
         if agree
         else "The recording gives other numbers than the live identifier: it did not hear all of it.",
-        *closing("kinova", out, seed),
     ]
     return "\n".join(lines)
 

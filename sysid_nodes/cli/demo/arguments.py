@@ -76,6 +76,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
 
 
+def given_options(args: argparse.Namespace) -> list[str]:
+    """Words of those arguments that are not as they are by default, but for the robot, its seed and the folder."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    words = []
+    for name, default in vars(parser.parse_args([args.robot])).items():
+        value = getattr(args, name)
+        if name not in ("robot", "seed", "out") and value != default:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
+
+
 def _count(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, got '{text}'")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import shutil
 import sys
@@ -10,28 +11,30 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
+from sysid_nodes.cli.demo.arguments import given_options
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 
 _LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
-def closing(robot: str, out: Path, seed: int, *options: str) -> list[str]:
+def closing(args: argparse.Namespace, seed: int, *options: str) -> list[str]:
     """Lines for the end of a summary.
 
     Args:
-        robot: as `sysid demo` names it.
-        out: folder of the results.
+        args: of `sysid demo`.
+        seed: that was given or drawn.
         options: with which a replay gives the live node's numbers.
     """
+    out: Path = args.out
     bag, config = str(out / "bag"), str(out / "config.yaml")
     again = shlex.join(["sysid", "replay", bag, "--config", config, *options, "--out", f"{out}_again"])
-    repeat = shlex.join(["sysid", "demo", robot, "--seed", str(seed), "--out", str(out)])
+    repeat = shlex.join(["sysid", "demo", args.robot, *given_options(args), "--seed", str(seed), "--out", str(out)])
     return [
         "",
         f"{out / REPORT_NAME} is to look at in a browser, {out / RESULT_NAME} for programs.",
         "From the recording once more:",
         f"    {again}",
-        "With the same draw once more, and the other options as before:",
+        "With the same draw once more:",
         f"    {repeat}",
     ]
 

@@ -36,7 +36,8 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
     sys.stdout.write(f"{args.out}: {'added to ' if added else ''}{link}:\n")
     for row in document["parameters"]:
         # The file has every digit, for a body that is rounded may not be physical; shown is what is known.
-        text = likely_text(row) or IntervalText.of(row["nominal"], row["lower"], row["upper"], digits=1)
+        proven = IntervalText.of(row["nominal"], row["lower"], row["upper"], digits=1)
+        text = likely_text(row, proven) or proven
         sys.stdout.write(f"  {row['name']:<5} {text.nominal} {row['unit']} ({text.lower} to {text.upper})\n")
     return 0
 

@@ -12,7 +12,9 @@ examples:
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from sysid_nodes.cli.interval.configuration import logged_places
@@ -27,6 +29,7 @@ from sysid_nodes.systems.interval.check.draft import draft_lines
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
+_TOPIC = "/joint_states"
 _MOST = 60_000
 
 
@@ -34,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urdf", type=Path, metavar="ROBOT.urdf", help="description of the arm")
     parser.add_argument("bag", type=Path, nargs="?", metavar="BAG", help="recording of the arm without a payload")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="parameter file to write; must be new")
-    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
+    parser.add_argument("--topic", default=_TOPIC, help="topic of the joint states; default: %(default)s")
     parser.add_argument("--body", default="", metavar="LINK", help="link to identify; default: the arm's last")
 
 
@@ -49,10 +52,13 @@ def run(args: argparse.Namespace) -> int:
     raw = None if args.bag is None else _record(arm.robot, args.bag, args.topic)
     source = args.urdf.name if args.bag is None else f"{args.urdf.name} and {args.bag.name}"
     head = f"# Drafted by sysid init from {source}: a start, not a measurement. Correct what you know better."
-    text = "\n".join([head, *draft_lines(arm.robot, arm.config, raw)]) + "\n"
+    text = "\n".join([head, *draft_lines(arm.robot, replace(arm.config, body=arm.robot.body), raw)]) + "\n"
     write_atomically(args.out, text.encode())
-    bag = args.bag or "BAG"
-    sys.stdout.write(f"{args.out}\nnext: sysid check {bag} --config {args.out} --urdf {args.urdf}\n")
+    check = ["--config", str(args.out), "--urdf", str(args.urdf)]
+    if args.topic != _TOPIC:
+        check += ["--topic", args.topic]
+    bag = "BAG" if args.bag is None else shlex.quote(str(args.bag))
+    sys.stdout.write(f"{args.out}\nnext: sysid check {bag} {shlex.join(check)}\n")
     return 0
 
 

@@ -133,7 +133,7 @@ def _judge(session: IntervalSession, source: str) -> None:
     """
     judgement = session.judge()
     if judgement.faults:
-        raise LogError(judgement.faults[0].message, source=source)
+        raise LogError(judgement.faults[0].refusal, source=source)
     if session.result.status is Status.WAITING:
         rejected = sorted(session.snapshot(source).result.samples_rejected.items(), key=lambda item: -item[1])
         why = ", ".join(f"{reason} {count}" for reason, count in rejected)

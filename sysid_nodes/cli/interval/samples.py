@@ -48,7 +48,7 @@ def read_samples(robot: Robot, config: IntervalIdentifierConfig, bag: Path, topi
     if any(later.t <= sample.t for sample, later in pairwise(samples)):
         raise LogError("the clock was set back within the recording; cut it there", source=str(bag))
     if found.faults:
-        raise LogError(found.faults[0].message, source=str(bag))
+        raise LogError(found.faults[0].refusal, source=str(bag))
     for doubt in found.doubts:
         sys.stderr.write(f"sysid: warning: {bag}: {doubt.message}\n")
     t, q, qd, tau = (np.array([sample[k] for sample in samples]) for k in range(4))

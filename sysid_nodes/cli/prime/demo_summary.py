@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.closing import pace
 from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
@@ -85,7 +85,7 @@ def verdict(document: Mapping[str, Any], *, fallen: bool) -> Ending:
     return Ending()
 
 
-def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, float], out: Path, seed: int) -> str:
+def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, float]) -> str:
     """The findings, in a few lines."""
     run = document["run"]
     truth = run["truth"]
@@ -105,7 +105,7 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
     lines += [*_worse(watch), run["live"]["sentence"]]
     if document["findings"]:
         lines.append(f"In the end: {'; '.join(document['findings'])}.")
-    return "\n".join([*lines, *pace(watch.behind, usage), *closing(document["robot"], out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage)])
 
 
 def _worse(watch: PrimeWatch) -> list[str]:

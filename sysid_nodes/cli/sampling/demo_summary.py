@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.demo.closing import closing, pace
+from sysid_nodes.cli.demo.closing import pace
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.cli.sampling.replay import read_into
@@ -78,7 +78,7 @@ def verdict(watch: SamplingWatch, document: Mapping[str, Any]) -> Ending:
     return Ending()
 
 
-def summary(watch: SamplingWatch, usage: Mapping[str, float], out: Path, seed: int) -> str:
+def summary(watch: SamplingWatch, usage: Mapping[str, float]) -> str:
     """The course of things, in lines."""
     before, after = watch.known[0], watch.known[-1]
     rows = [row for row in zip(before, after, strict=True) if np.isfinite([row[0].sigma, row[1].sigma]).all()]
@@ -92,7 +92,7 @@ def summary(watch: SamplingWatch, usage: Mapping[str, float], out: Path, seed: i
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]
-    return "\n".join([*lines, *pace(watch.behind, usage), *closing("spi", out, seed)])
+    return "\n".join([*lines, *pace(watch.behind, usage)])
 
 
 def _path(session: SamplingSession, after: float, until: float) -> Array:

@@ -88,12 +88,13 @@ def _parameter_rows(document: Document) -> list[dict[str, Any]]:
     outside = wording.missed_truths(document)
     rows = []
     for row, truth, factor in zip(document["parameters"], truths, wording.narrowing(document), strict=True):
-        likely = wording.likely_text(row)
+        text = wording.IntervalText.of(row["nominal"], row["lower"], row["upper"])
+        likely = wording.likely_text(row, text)
         rows.append(
             {
                 "symbol": Markup(wording.symbol(row["name"])),
                 "unit": row["unit"],
-                "text": wording.IntervalText.of(row["nominal"], row["lower"], row["upper"]),
+                "text": text,
                 "likely": wording.DASH if likely is None else f"{likely.lower} to {likely.upper}",
                 "factor": wording.DASH if factor is None else f"{factor:.3g}×",
                 "truth": wording.number_text(truth, 5),

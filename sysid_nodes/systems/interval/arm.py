@@ -83,7 +83,7 @@ def _chain(
         raise ConfigError(f"robot '{whole.name}' has no joint '{unknown[0]}'{hint}")
     if both := [name for name in config.joints if name in places]:
         raise ConfigError(f"joint '{both[0]}' is both in 'joints' and in 'locked'")
-    body = config.body or (whole.body if config.robot in robot_names() else hand_of(whole))
+    body = config.body or (whole.body if config.robot in robot_names() else hand_of(whole, logged or ()))
     if config.joints:
         kept: tuple[str, ...] = tuple(config.joints)
     elif config.robot in robot_names() and not config.body:

@@ -39,7 +39,7 @@ from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION, before_any_data
-from sysid_nodes.systems.interval.estimate.robust_fit import robust_fit
+from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.missing_samples import MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
@@ -64,6 +64,9 @@ A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 
 _UNLISTED_SHARE = 0.1
 """Standard deviation of what a bare arm's last link carries and its description lacks, in half-widths of the prior."""
+
+_SEEN = 2.0
+"""Standard deviations from which a load friction counts as seen. Friction takes energy: it is not negative."""
 
 _LEAST_WINDOWS = 20
 _LEAST_MOVING = 10
@@ -331,10 +334,26 @@ def statistical_belief(
         if loaded:
             before = before.and_also(Belief.gaussian(load.centre, load.half_width))
             payloads += 1
-    fit = robust_fit(WindowModel.join(models), before)
+    model = WindowModel.join(models)
+    fit = robust_fit(model, before)
     if fit is None or fit.jackknife is None:
         raise ExcitationError("the statistical fit of the runs does not converge; record a longer or livelier motion")
-    return fit.after().first(16 * n), fit.spread
+    point = _essential_point(model, before, fit, fit.jackknife.matrix)
+    return replace(fit.after(), point=point).first(16 * n), fit.spread
+
+
+def _essential_point(model: WindowModel, before: Belief, fit: RobustFit, error: Array) -> Array:
+    """(K,) the fit's point, but without load frictions that the runs do not show.
+
+    Drives whose torque is measured behind the gear have none. What a fit of few windows finds of them all the same is
+    noise, of either sign, that other motions pay for. error (K, K) is the covariance of the fit; a share within two of
+    its sigmas may be there all the same, so that it stays what is known of the point.
+    """
+    own = slice(15 * model.joints, 16 * model.joints)
+    unseen = np.zeros(len(fit.point), dtype=bool)
+    unseen[own] = fit.point[own] < _SEEN * np.sqrt(error.diagonal()[own])
+    again = robust_fit(model, before.hold(unseen)) if unseen.any() else None
+    return fit.point if again is None else again.point
 
 
 def unlisted_link_sigma(n: int, body: int, prior: Bounds) -> Array:

@@ -44,7 +44,7 @@ from sysid_nodes.systems.interval.momentum_rows import MomentumRows, join, selec
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
-from sysid_nodes.systems.interval.relaxation import unstated_assumptions
+from sysid_nodes.systems.interval.relaxation import calibrated_assumptions, unstated_assumptions
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.sample_count import SampleCount
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_payload, prismatic_travel, stated_unknowns
@@ -320,13 +320,15 @@ class IntervalPipeline:
             self._remember(self.result)
 
     def _contradiction(self) -> Contradiction | None:
-        """The method's, with what nobody stated marked; the same object as long as it is the same."""
+        """The method's, with what nobody stated, or a calibration did, marked; the same object while it is the same."""
         found = self._method.contradiction
         if found is not self._clash[0]:
             marked = found
-            if found is not None and self._stated is not None:
-                unstated = unstated_assumptions(self.config, self._stated, found.factors)
-                marked = replace(found, unstated=unstated)
+            if found is not None:
+                names = found.factors
+                stated = to_flat(self.config) if self._stated is None else self._stated
+                unstated = unstated_assumptions(self.config, stated, names)
+                marked = replace(found, unstated=unstated, calibrated=calibrated_assumptions(self.config, names))
             self._clash = (found, marked)
         return self._clash[1]
 

@@ -54,6 +54,12 @@ def option_names(assumption: str, config: IntervalIdentifierConfig) -> tuple[str
     return names
 
 
+def calibrated_assumptions(config: IntervalIdentifierConfig, assumptions: Collection[str]) -> frozenset[str]:
+    """Those of some assumptions that rest on a calibration."""
+    names = {assumption: _KEYS.get(assumption, ()) for assumption in assumptions}
+    return frozenset(name for name, keys in names.items() if keys != option_names(name, config))
+
+
 def unstated_assumptions(
     config: IntervalIdentifierConfig, stated: Collection[str], assumptions: Collection[str]
 ) -> frozenset[str]:

@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
-from pathlib import Path
 
 import pytest
 
 from sysid_nodes.cli.demo import closing
+from sysid_nodes.cli.demo.arguments import add_arguments
+
+
+def parse(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return parser.parse_args(words)
 
 
 def test_commands_are_quoted() -> None:
-    lines = closing.closing("go2", Path("my results/it's"), 7)
+    lines = closing.closing(parse("go2", "--out", "my results/it's"), 7)
     replay, demo = (shlex.split(line) for line in lines if line.startswith("    "))
     assert replay == [
         "sysid", "replay", "my results/it's/bag", "--config", "my results/it's/config.yaml",
@@ -22,7 +29,24 @@ def test_commands_are_quoted() -> None:
 
 
 def test_a_replay_that_gives_the_live_nodes_numbers_has_its_options() -> None:
-    assert closing.closing("actuators", Path("out"), 1, "--online")[3].endswith(" --online --out out_again")
+    assert closing.closing(parse("actuators", "--out", "out"), 1, "--online")[3].endswith(" --online --out out_again")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["kinova", "--payload", "2.125", "--identify", "3.0", "--delay", "2.5", "--speed", "0.5", "--domain-id", "7"],
+        ["actuators", "--change", "none", "--motion-time", "10.0", "--rviz"],
+    ],
+)
+def test_the_last_command_is_the_one_that_was_given(given: list[str]) -> None:
+    words = shlex.split(closing.closing(parse(*given), 12)[-1])
+    assert words[:2] == ["sysid", "demo"]
+    assert parse(*words[2:]) == parse(*given, "--seed", "12")
+
+
+def test_the_files_to_look_at_are_named() -> None:
+    assert "out/report.html is to look at" in closing.closing(parse("go2", "--out", "out"), 1)[1]
 
 
 def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,18 @@ def test_a_draft_from_urdf_and_log_answers_without_a_number_by_hand(
     capsys.readouterr()
     assert main(["init", str(urdf), str(real), "--out", str(file)]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_the_next_command_is_complete_and_does_what_it_says(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    urdf, file = tmp_path / "my arm.urdf", tmp_path / "my arm.yaml"
+    urdf.write_text(load_robot("kinova_gen3", variant="bare").urdf, encoding="utf-8")
+    bag = record(tmp_path / "my bag", gen3.samples(10.0 + np.arange(1000) / 200.0), topic="/left/joint_states")
+    assert main(["init", str(urdf), str(bag), "--topic", "/left/joint_states", "--out", str(file)]) == 0
+    words = shlex.split(capsys.readouterr().out.splitlines()[-1].removeprefix("next: "))
+    assert words[0] == "sysid"
+    assert main(words[1:]) == 0
 
 
 def test_a_draft_from_a_urdf_alone_loads(tmp_path: Path) -> None:

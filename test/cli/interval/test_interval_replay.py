@@ -288,7 +288,7 @@ def stamps(seconds: Callable[[int], float]) -> Change:
         (stamps(lambda k: 10.0 + 0.5 * k), "no window of data could be used"),
         (each("effort", lambda v: [5.0] * len(v)), "effort of 'joint_1' never changes (always 5)"),
         (each("velocity", lambda v: [0.0] * len(v)), "velocity of 'joint_1' never changes while its position does"),
-        (each("effort", lambda v: [-x for x in v]), "has the opposite sign of the torque gravity needs"),
+        (each("effort", lambda v: [-x for x in v]), "has the opposite sign of the torque gravity needs; 'sysid check'"),
         (each("effort", lambda v: [1000.0 * x for x in v]), "seems to be in N mm instead of N m"),
     ],
     ids=[

@@ -54,6 +54,25 @@ def test_what_the_last_link_carries_undescribed_is_not_left_for_the_payload() ->
     np.testing.assert_allclose((belief.point[own] - arm.p[own]) / bracket[:3], 1.0, atol=0.5)
 
 
+@pytest.mark.parametrize("share", [0.0, 0.08])
+def test_load_friction_that_a_run_does_not_show_is_not_made_up(share: float) -> None:
+    rng = np.random.default_rng(3)
+    arm = bare_arm(rng, UR10)
+    n, body = arm.robot.n, arm.robot.body_index()
+    samples = arm.samples(np.arange(0.0, 16.0, 0.01))
+    friction = arm.p[60:66] * np.sign(samples.qd) + arm.p[66:72] * samples.qd + arm.p[78:84]
+    lost = share * np.abs(samples.tau - friction) * np.sign(samples.qd)
+    run = Run(noisy(samples, lost + 0.3 * rng.uniform(-1.0, 1.0, samples.tau.shape)), 0.0, "run")
+    centre, radius = known_box(arm.robot, UR10.known_robot)
+    prior = UR10.prior.bounds
+    rows = run_rows(arm.robot, UR10, run, identify_payload(n, body, centre, radius, prior))
+    belief, _ = statistical_belief(n, body, centre, radius, prior, [rows])
+    found = belief.point[15 * n :]
+    np.testing.assert_allclose(found[1:3], share, atol=0.01 if share else 0.0)  # the joints that carry the arm
+    assert (found >= 0.0).all()
+    assert (belief.information.diagonal()[15 * n :] > 0.0).all(), "not seen is not known to be none"
+
+
 def error_over_bound(found: Calibration, p: Array, config: IntervalIdentifierConfig, arm: Problem) -> float:
     """Largest true torque error of windows and their sums over the bounds found; all claims hold where this is <= 1."""
     n = arm.robot.n

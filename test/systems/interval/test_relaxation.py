@@ -10,7 +10,14 @@ import pytest
 
 from sysid_nodes.results import Contradiction
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.relaxation import MOST_RELAXED, growth, option_names, relax, unstated_assumptions
+from sysid_nodes.systems.interval.relaxation import (
+    MOST_RELAXED,
+    calibrated_assumptions,
+    growth,
+    option_names,
+    relax,
+    unstated_assumptions,
+)
 
 CONFIG = IntervalIdentifierConfig()
 
@@ -105,3 +112,12 @@ def test_an_option_of_two_assumptions_grew_by_what_both_asked_for() -> None:
 def test_what_nobody_stated() -> None:
     names = ("velocity error", "prior of the body", "calibration residuals")
     assert unstated_assumptions(CONFIG, ("prior.lower",), names) == {"velocity error"}
+
+
+def test_what_a_calibration_found() -> None:
+    names = ("velocity error", "absolute torque noise", "link inertia", "prior of the body", "calibration residuals")
+    assert not calibrated_assumptions(CONFIG, names)
+    assert calibrated_assumptions(replace(CONFIG, calibration="c.json"), names) == {
+        "absolute torque noise",
+        "link inertia",
+    }

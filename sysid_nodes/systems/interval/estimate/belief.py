@@ -56,6 +56,11 @@ class Belief:
         scatter = factor @ self.score_covariance @ factor.T + (information * variance) @ information.T
         return Belief(self.point, 0.5 * (information + information.T), factor @ self.score, 0.5 * (scatter + scatter.T))
 
+    def hold(self, which: npt.NDArray[np.bool_]) -> Belief:
+        """The same with some parameters (K,) at the point for good."""
+        free = np.outer(~which, ~which)
+        return Belief(self.point, self.information * free, self.score * ~which, self.score_covariance * free)
+
     def and_also(self, other: Belief) -> Belief:
         """Belief of these parameters and, after them, of others that are independent."""
         k, m = len(self.point), len(other.point)

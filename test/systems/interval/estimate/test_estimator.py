@@ -302,6 +302,14 @@ def test_a_belief_forgets_what_has_moved_and_keeps_the_rest() -> None:
     np.testing.assert_allclose(alone.score_covariance, 2.0 * alone.information, rtol=1e-9)
 
 
+def test_a_belief_holds_a_parameter_at_its_point() -> None:
+    mixed = Belief(np.array([1.0, 2.0]), np.array([[2.0, 1.0], [1.0, 2.0]]), np.ones(2), np.eye(2))
+    held = mixed.hold(np.array([False, True]))
+    np.testing.assert_array_equal(held.known, [True, False])
+    np.testing.assert_array_equal(held.information, [[2.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_array_equal(held.score, [1.0, 0.0])
+
+
 def test_a_short_run_of_slow_errors_claims_no_more_than_it_shows() -> None:
     """Offsets alone are open; their errors stay alike for nearly as long as the blocks of so short a run are."""
     model, x = windows(np.random.default_rng(6))
