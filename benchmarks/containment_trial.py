@@ -97,7 +97,7 @@ class Data:
     samples: JointSamples
 
 
-def run_trial(seed: int, trial: int, **fixed: float) -> dict[str, Any]:
+def run_trial(seed: int, trial: int, **fixed: Any) -> dict[str, Any]:
     """The record of one trial, ready for JSON; the same for the same arguments. What is fixed is not drawn."""
     rng = np.random.default_rng([seed, trial])
     world = replace(World.draw(rng), **fixed)
