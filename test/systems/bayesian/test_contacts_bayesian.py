@@ -30,6 +30,7 @@ from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.log import Cuts, mechanism_log
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+from sysid_nodes.systems.bayesian.one_sided import impossible_contacts
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 
 RESTITUTION = 0.6
@@ -213,6 +214,19 @@ def test_times_that_cannot_be_are_said_to_be(
     found = identify(readings(run, config), own.robot, config)
     assert found.status is BayesianStatus.CONTRADICTED
     assert message in " ".join(found.findings)
+
+
+def test_a_point_behind_its_plane_is_named() -> None:
+    own, run = bounces()
+    config = setting("pendulum", 0.01, bounce_words(run))
+    mechanism, log = build_mechanism(own.robot, config, power=False), readings(run, config)
+    start = start_point(mechanism, log, mechanism.parameters.mean)
+    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), np.zeros((log.stages - 2, 1), np.bool_))
+    assert impossible_contacts(problem, start) == ()
+    q = start.q.copy()
+    q[45:48, 0] = (0.05, 0.1, 0.05)
+    found = " ".join(impossible_contacts(problem, replace(start, q=q)))
+    assert "'foot:wall' is 50 mm below its plane at 0.46 s" in found
 
 
 @pytest.mark.parametrize(
