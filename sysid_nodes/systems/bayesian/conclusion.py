@@ -20,7 +20,7 @@ from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
-from sysid_nodes.systems.bayesian.one_sided import impossible_contacts
+from sysid_nodes.systems.bayesian.one_sided import impossible_contacts, long_stages
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import (
     Spread,
@@ -87,6 +87,7 @@ def conclude(
         )
     if wrong := impossible_contacts(problem, at.point):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
+    findings = (*long_stages(problem, at.point), *findings)
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)

@@ -16,6 +16,9 @@ BoolArray = npt.NDArray[np.bool_]
 _DEEP = 6.0  # standard deviations of a height below the plane that no noise shows
 _PULLS = 0.05  # of a contact's largest force, by which it may seem to pull as it begins or ends
 
+_FAR = 0.1  # that a joint turns in a stage, beyond which intervals were seen to miss the truth [rad]
+_AFTER = 5  # stages from an impact on that are looked at
+
 _USUAL, _SUDDEN = 0.9, 3.0  # a jump of speed so many times as large as this quantile of all is an impact's
 
 
@@ -50,6 +53,20 @@ def impossible_contacts(problem: MechanismProblem, point: Estimate) -> tuple[str
         least = int(np.argmin(pushes))
         if pushes[least] < -_PULLS * np.abs(pushes).max():
             found.append(f"'{name}' would have to pull with {-pushes[least]:.3g} N at {step * (least + 1):.3g} s")
+    return tuple(found)
+
+
+def long_stages(problem: MechanismProblem, point: Estimate) -> tuple[str, ...]:
+    """In words: impacts after which a joint turns so far in a stage that midpoints do not follow it."""
+    step, found = problem.log.step, list[str]()
+    for impact in problem.mechanism.contacts.impacts:
+        first = max(int(point.x[impact.instant] / step), 0)
+        way = np.abs(np.diff(point.q[first : first + _AFTER], axis=0)).max(initial=0.0)
+        if way > _FAR:
+            found.append(
+                f"after the impact at {impact.time:.4g} s a joint turns {way:.2g} rad in a stage of {1e3 * step:.3g} "
+                "ms: instants and intervals are not to be relied on, take shorter stages (bayesian.step)"
+            )
     return tuple(found)
 
 

@@ -140,6 +140,12 @@ def test_a_leg_that_lands_stands_and_leaves() -> None:
     check_truths(result, truths, relative=0.08)
 
 
+def test_stages_too_long_beside_an_impact_are_said_to_be() -> None:
+    """The pendulum's at 10 ms are, the leg's at 4 ms are not."""
+    assert [words for words in found_bounces().findings if "a joint turns" in words]
+    assert not [words for words in found_hops().findings if "a joint turns" in words]
+
+
 def check_all_derivatives(config: BayesianConfig, robot: Robot, log: MechanismLog, group: int) -> None:
     """Away from the estimate, with forces and impulses of some newtons."""
     mechanism = build_mechanism(robot, config, power=False)
