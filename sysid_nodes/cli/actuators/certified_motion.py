@@ -27,6 +27,9 @@ CERTIFICATES = "certificates"
 _OWN = ("duration", "rate")
 """Options of the motion that are not the planner's to choose."""
 
+_PATIENT = {"planner.proposal.draws": 200, "planner.proposal.starts": 8}
+"""No robot waits for a motion that is planned beforehand; a file's own effort counts all the same."""
+
 _DRIVES = {"planner.excite.subject": "drives"}
 """Whatever the file has the live planner learn."""
 
@@ -48,7 +51,7 @@ class CertifiedMotion:
         self.motion = from_flat(
             ExcitationConfig, dict(setting(text, ExcitationConfig) for text in mine), source="command line"
         )
-        values = own_parameters(CertifiedPlannerConfig, read_parameters(path)) | _DRIVES | planners
+        values = _PATIENT | own_parameters(CertifiedPlannerConfig, read_parameters(path)) | _DRIVES | planners
         self._config = from_flat(CertifiedPlannerConfig, values, source=str(path))
         self._setup = set_up(self._config)
         self._found: CertifiedExcitation | None = None

@@ -59,8 +59,7 @@ def conclude(
     problem, best = fitted.problem, fitted.found.best
     if best.status is SolveStatus.INFEASIBLE:
         raise LogError("the loops cannot be closed along the readings")
-    mechanism, at = problem.mechanism, best.point
-    own = mechanism.parameters
+    own, at = problem.mechanism.parameters, best.point
     model = linear_model(problem, at)
     kept = correlation(problem, model)
     prior = prior_spreads(own, config) if before is None else before.prior

@@ -70,11 +70,14 @@ def test_certificates_follow_one_another_from_rest_to_rest(made: Path) -> None:
     )
 
 
-def test_the_independent_checker_takes_a_folder_of_them(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "000.json").write_bytes((made / "certificates" / "000.json").read_bytes())
-    assert main(["verify", str(tmp_path)]) == 0
+def test_the_independent_checker_takes_a_folder_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a motion half as wide: it is coarser than the certifier, and not all that is certified can it verify."""
+    (tmp_path / "hand.yaml").write_text(HAND.replace("k_range: [0.3]", "k_range: [0.15]"), encoding="utf-8")
+    arguments = ["excite", "--certified", str(tmp_path / "hand.yaml"), MIDDLE, "--set", "duration=2"]
+    assert main([*arguments, "--out", str(tmp_path / "motion")]) == 0
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "000.json").write_bytes((tmp_path / "motion" / "certificates" / "000.json").read_bytes())
+    assert main(["verify", str(tmp_path / "one")]) == 0
     assert "every claim in scope is verified" in capsys.readouterr().out
 
 
