@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.logs.reader import read_joint_states, read_messages, read_topics
+from sysid_nodes.logs.reader import JOINT_STATE, read_messages, read_topics
 from sysid_nodes.logs.storage import absolute
 from sysid_nodes.signals.stream import seconds
 
@@ -98,8 +98,7 @@ def _low_state_forces(message: Any) -> Any:
 
 def _recording_delay(path: str | Path, joints: str) -> float:
     """Median time from a joint state's stamp to its recording [s]."""
-    log = read_messages(path, joints, read_joint_states(path, joints).topic.type)
-    looked = islice(log, _LOOKED_AT)
+    looked = islice(read_messages(path, joints, JOINT_STATE), _LOOKED_AT)
     return float(np.median([1e-9 * t - seconds(m.header.stamp.sec, m.header.stamp.nanosec) for t, m in looked]))
 
 
