@@ -14,7 +14,7 @@ s13 and s23. NOTE the ten expressions the paper prints as eq. (16) are those of 
 under M M' the mass is e^(2 alpha) alone and the first moment e^(2 alpha) t. We differentiate M M' itself, which is what
 pinocchio's LogCholeskyParameters computes (tests compare the two).
 
-Functions take stacks: theta (..., 10), P (..., 4, 4), unless a docstring says one body.
+Functions take stacks: theta and eta (..., 10), P (..., 4, 4), unless a docstring says one body.
 """
 
 from __future__ import annotations
@@ -86,21 +86,20 @@ def is_consistent(theta: Array, tolerance: float = 0.0) -> bool:
 
 
 def log_cholesky_to_parameters(eta: Array) -> Array:
-    """theta (10,) of one body from any eta (10,)."""
+    """theta (..., 10) from any eta (..., 10)."""
     factor = _factor(eta)
-    return pseudo_inertia_to_parameters(factor @ factor.T)
+    return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2))
 
 
 def log_cholesky_jacobian(eta: Array) -> Array:
-    """d theta / d eta, (10, 10), never singular."""
+    """d theta / d eta, (..., 10, 10), never singular."""
     factor = _factor(eta)
-    slopes = _factor_slopes(factor)
-    half = slopes @ factor.T
-    return pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)).T
+    half = _factor_slopes(factor) @ factor.swapaxes(-1, -2)[..., None, :, :]
+    return pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)).swapaxes(-1, -2)
 
 
 def log_cholesky_hessian(eta: Array) -> Array:
-    """d2 theta[i] / d eta[j] d eta[k] at [i, j, k], (10, 10, 10): the last factor of eq. (43)."""
+    """d2 theta[i] / d eta[j] d eta[k] at [i, j, k], (10, 10, 10), of one body: the last factor of eq. (43)."""
     factor = _factor(eta)
     slopes = _factor_slopes(factor)
     curvature = np.zeros((10, 10, 4, 4))  # of M: only alpha meets every parameter, and each d_i itself
@@ -151,18 +150,20 @@ def com_to_parameters(mass: float, com: Array, inertia: Array) -> Array:
 
 
 def _factor(eta: Array) -> Array:
-    """M (4, 4) of eq. (34)."""
+    """M (..., 4, 4) of eq. (34)."""
     eta = np.asarray(eta, dtype=np.float64)
-    if eta.shape != (10,) or not np.isfinite(eta).all():
-        raise InputError(f"log-Cholesky parameters must be ten finite numbers, got shape {eta.shape}")
-    factor = np.eye(4)
-    factor[_ROWS, _COLUMNS] = np.concatenate([np.exp(eta[1:4]), eta[4:]])
-    return np.asarray(np.exp(eta[0]) * factor)
+    if eta.shape[-1:] != (10,) or not np.isfinite(eta).all():
+        raise InputError(f"log-Cholesky parameters must be ten finite numbers a body, got shape {eta.shape}")
+    factor = np.zeros((*eta.shape[:-1], 4, 4))
+    factor[..., 3, 3] = 1.0
+    factor[..., _ROWS, _COLUMNS] = np.concatenate([np.exp(eta[..., 1:4]), eta[..., 4:]], axis=-1)
+    return np.asarray(np.exp(eta[..., :1, None]) * factor)
 
 
 def _factor_slopes(factor: Array) -> Array:
-    """dM / d eta (10, 4, 4) where M is `factor`."""
-    out = np.zeros((10, 4, 4))
-    out[0] = factor
-    out[np.arange(1, 10), _ROWS, _COLUMNS] = np.where(_ROWS == _COLUMNS, factor[_ROWS, _COLUMNS], factor[3, 3])
+    """dM / d eta (..., 10, 4, 4) where M is `factor`."""
+    out = np.zeros((*factor.shape[:-2], 10, 4, 4))
+    out[..., 0, :, :] = factor
+    by = np.where(_ROWS == _COLUMNS, factor[..., _ROWS, _COLUMNS], factor[..., 3, 3, None])
+    out[..., np.arange(1, 10), _ROWS, _COLUMNS] = by
     return out

@@ -17,6 +17,8 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
+from sysid_nodes.systems.bayesian.estimate import LogInformation
+from sysid_nodes.systems.bayesian.exact_prior import LEAST, exact_draws
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
@@ -63,28 +65,16 @@ def conclude(
     model = linear_model(problem, at)
     kept = correlation(problem, model)
     prior = prior_spreads(own, config) if before is None else before.prior
-    status, x, theta, known, against = _believe(fitted, model, kept, before, prior)
-    findings = (*against, *_findings(fitted, kept, config))
-    draws = _draws(theta, own, x, config)
+    status, x, theta, known, against, told = _believe(fitted, model, kept, before, prior)
+    draws, doubt = _draws(theta, own, x, config, told)
+    findings = (*against, *_findings(fitted, kept, config), *doubt)
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
         findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
         theta = _prior_posterior(own, model)
-        draws = _draws(theta, own, x, config)
+        draws, _ = _draws(theta, own, x, config, None)
     rows, covariance = parameters(own, prior, draws, theta, config)
-    far = max((row for row in rows if not row.active), key=_distance, default=None)
-    if far is not None and _distance(far) > _CONTRADICTION:
-        status = max(status, BayesianStatus.CONTRADICTED)
-        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
-        findings = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *findings)
-    if before is None and (missed := _unexplained_joints(fitted, kept)):
-        status = max(status, BayesianStatus.CONTRADICTED)
-        names = ", ".join(f"'{name}'" for name in missed)
-        findings = (
-            f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
-            *findings,
-        )
-    if wrong := impossible_contacts(problem, at.point):
+    if wrong := _contradictions(rows, fitted, kept, first=before is None):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     findings = (*long_stages(problem, at.point), *findings)
     covered = _speed_range(fitted) if known is None else known.covered
@@ -115,6 +105,24 @@ def conclude(
     return result, known if status.trusted else None
 
 
+def _contradictions(
+    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, *, first: bool
+) -> tuple[str, ...]:
+    """Signs, in words, that model and priors are not those of this log."""
+    found = impossible_contacts(fitted.problem, fitted.found.best.point.point)
+    if first and (missed := _unexplained_joints(fitted, kept)):
+        names = ", ".join(f"'{name}'" for name in missed)
+        found = (
+            f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
+            *found,
+        )
+    far = max((row for row in rows if not row.active), key=_distance, default=None)
+    if far is not None and _distance(far) > _CONTRADICTION:
+        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
+        found = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *found)
+    return found
+
+
 class _Belief(NamedTuple):
     """A minimum together with all that was known before.
 
@@ -124,6 +132,7 @@ class _Belief(NamedTuple):
         theta: posterior of the free coordinates; as before the log where the minimum has none.
         known: what a further part of the log begins with, or None.
         against: what contradicts what was known, none or one.
+        told: information of the log that theta is from; None where it is not from any.
     """
 
     status: BayesianStatus
@@ -131,6 +140,7 @@ class _Belief(NamedTuple):
     theta: ParameterPosterior
     known: Knowledge | None
     against: tuple[str, ...]
+    told: LogInformation | None
 
 
 def _believe(
@@ -139,7 +149,7 @@ def _believe(
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
     if model.factor is None:
-        return _Belief(BayesianStatus.STALLED, at.x, _prior_posterior(own, model), None, ())
+        return _Belief(BayesianStatus.STALLED, at.x, _prior_posterior(own, model), None, (), None)
     status, against = BayesianStatus[fitted.found.status.name], ""
     extra, covered, stages = kept.extra, _speed_range(fitted), problem.log.stages
     if before is not None:
@@ -150,11 +160,13 @@ def _believe(
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = log_information(own, model.factor, at.x, extra)
-    # Information of several parts is linearised at several points, from which this would lead away.
-    found = weigh(own, told, lasting, at.x) if before is None and extra.any() else None
-    x, theta = found or (at.x, parameter_posterior(model.factor, model.rows, extra))
+    first_order = at.x, parameter_posterior(model.factor, model.rows, extra)
+    if extra.any():
+        x, theta, used = weigh(own, told, lasting, at.x) or (*first_order, None)
+    else:
+        x, theta, used = *first_order, told
     known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior)
-    return _Belief(status, x, theta, known, (against,) if against else ())
+    return _Belief(status, x, theta, known, (against,) if against else (), used)
 
 
 def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:
@@ -193,11 +205,21 @@ def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParamete
     return tuple(name for name, creeps in zip(own.joints, slow, strict=True) if creeps and f"{name}.coulomb" in told)
 
 
-def _draws(theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig) -> Array:
-    """(S, K) of all coordinates."""
-    draws = np.tile(x, (config.verdict.samples, 1))
-    draws[:, own.free] += theta.samples(config.verdict.samples, np.random.default_rng(config.search.seed))
-    return draws
+def _draws(
+    theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig, told: LogInformation | None
+) -> tuple[Array, tuple[str, ...]]:
+    """(S, P) of all coordinates, and what is to be said of them."""
+    rng = np.random.default_rng(config.search.seed)
+    steps = theta.samples(config.verdict.samples, rng)
+    draws = np.tile(x, (len(steps), 1))
+    draws[:, own.free] += steps
+    if told is None or not np.isfinite(steps).all():
+        return draws, ()
+    exact, worth = exact_draws(own, told, x, steps, rng)
+    if worth < LEAST:
+        return draws, ("the prior bends too much where the log leaves it to decide: intervals are of first order",)
+    draws[:, own.free] = exact
+    return draws, ()
 
 
 def _distance(row: PosteriorParameter) -> float:

@@ -104,8 +104,10 @@ def weighed(told: LogInformation, lasting: Array, slope: Array, sigma: Array) ->
     return LogInformation(both[:, :-1], both[:, -1])
 
 
-def weigh(own: Parameters, told: LogInformation, lasting: Array, x: Array) -> tuple[Array, ParameterPosterior] | None:
-    """The constants (P,) and their posterior when errors last; None where no minimum is found.
+def weigh(
+    own: Parameters, told: LogInformation, lasting: Array, x: Array
+) -> tuple[Array, ParameterPosterior, LogInformation] | None:
+    """The constants (P,), their posterior and what the log tells when errors last; None where no minimum is found.
 
     Args:
         own: the constants and their prior.
@@ -116,9 +118,12 @@ def weigh(own: Parameters, told: LogInformation, lasting: Array, x: Array) -> tu
     _, slope = own.linear(x)
     if not (np.isfinite(told.root).all() and np.isfinite(lasting).all()):
         return None
-    problem = _Constants(own, weighed(told, lasting, slope, own.sigma[own.free]))
+    less = weighed(told, lasting, slope, own.sigma[own.free])
+    problem = _Constants(own, less)
     found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_MOST))
     if not found.status.converged:
         return None
     model = linear_model(problem, found.point)
-    return None if model.factor is None else (found.point.point.x, parameter_posterior(model.factor, model.rows))
+    if model.factor is None:
+        return None
+    return found.point.point.x, parameter_posterior(model.factor, model.rows), less

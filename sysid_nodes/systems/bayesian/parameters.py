@@ -93,9 +93,9 @@ class Parameters:
     def linear(self, x: Array) -> tuple[Array, Array]:
         """(p,) phi, in which torques are linear, and (p, p) its derivative by theta: bodies' inertial parameters."""
         phi, slope = x.copy(), np.eye(len(x))
+        phi[: 10 * self.n], by_body = self.inertia(x).ravel(), self.inertia_jacobian(x)
         for i in range(self.n):
-            phi[self.body(i)] = log_cholesky_to_parameters(x[self.body(i)])
-            slope[self.body(i), self.body(i)] = log_cholesky_jacobian(x[self.body(i)])
+            slope[self.body(i), self.body(i)] = by_body[i]
         return phi[self.free], slope[np.ix_(self.free, self.free)]
 
     def body(self, i: int) -> slice:
@@ -122,12 +122,12 @@ class Parameters:
         return slice(self.idle + 1, self.idle + 1 + len(self.user))
 
     def inertia(self, x: Array) -> Array:
-        """(n, 10) inertial parameters of the bodies."""
-        return np.array([log_cholesky_to_parameters(x[self.body(i)]) for i in range(self.n)])
+        """(..., n, 10) inertial parameters of the bodies, of x (..., P)."""
+        return log_cholesky_to_parameters(x[..., : 10 * self.n].reshape(*x.shape[:-1], self.n, 10))
 
     def inertia_jacobian(self, x: Array) -> Array:
-        """(n, 10, 10) of each body's parameters by its log-Cholesky vector."""
-        return np.array([log_cholesky_jacobian(x[self.body(i)]) for i in range(self.n)])
+        """(..., n, 10, 10) of each body's parameters by its log-Cholesky vector."""
+        return log_cholesky_jacobian(x[..., : 10 * self.n].reshape(*x.shape[:-1], self.n, 10))
 
     def constants(self, x: Array, name: str) -> Array:
         """(n,) a constant of all joints in its unit."""
@@ -143,14 +143,15 @@ class Parameters:
         return np.array([self.constants(x, name) for name in LUGRE_TERMS])
 
     def equalities(self, x: Array) -> Array:
-        """(e, P + 1) what is to be zero, by x, and its value: of the links' symmetry, then of the total mass."""
-        rows = np.column_stack([self.symmetry, self.symmetry @ x])
+        """(..., e, P + 1) what is to be zero, by x (..., P), and its value: of symmetric links, then the total mass."""
+        by_x = np.broadcast_to(self.symmetry, (*x.shape[:-1], *self.symmetry.shape))
+        rows = np.concatenate([by_x, (x @ self.symmetry.T)[..., None]], axis=-1)
         if self.total_mass is None:
             return rows
-        row, log_mass = np.zeros(len(x) + 1), slice(0, 10 * self.n, 10)
-        mass = np.exp(2.0 * x[log_mass])
-        row[log_mass], row[-1] = 2.0 * mass, mass.sum() - self.total_mass
-        return np.concatenate([rows, row[None]])
+        row, log_mass = np.zeros((*x.shape[:-1], 1, x.shape[-1] + 1)), slice(0, 10 * self.n, 10)
+        mass = np.exp(2.0 * x[..., log_mass])
+        row[..., 0, log_mass], row[..., 0, -1] = 2.0 * mass, mass.sum(axis=-1) - self.total_mass
+        return np.concatenate([rows, row], axis=-2)
 
     def rows(self, x: Array) -> ParameterRows:
         """Constraints on a step of theta from x."""

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data import PARAMETER_NAMES, PARAMETER_UNITS
-from sysid_nodes.data.inertia import pseudo_inertia_to_parameters
 from sysid_nodes.models.lugre import steady_friction
 from sysid_nodes.models.stribeck import friction
 from sysid_nodes.results.bayesian import BlindDirection, FrictionCurve, PosteriorParameter
@@ -83,7 +82,8 @@ def _columns(own: Parameters, draws: Array) -> list[_Column]:
     """All constants that have a prior, with units, of draws (S, P)."""
     columns: list[_Column] = []
     names = [f"{link}.{name}" for link in own.links for name in PARAMETER_NAMES]
-    inertias, unknown = _inertias(own, draws), np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
+    inertias = own.inertia(draws).reshape(len(draws), -1)
+    unknown = np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
     for k in np.flatnonzero(unknown):
         columns.append(_Column(names[k], PARAMETER_UNITS[k % 10], "inertia", -1, inertias[:, k]))
     for row, (name, unit) in enumerate(zip(JOINT, JOINT_UNITS, strict=True)):
@@ -145,19 +145,6 @@ def friction_curves(own: Parameters, draws: Array, covered: Array) -> tuple[Fric
         low, middle, high = (np.concatenate([-back[:0:-1], ahead]) for back, ahead in pairs)
         out.append(FrictionCurve(joint, np.concatenate([-speed[:0:-1], speed]), middle, low, high, (slowest, fastest)))
     return tuple(out)
-
-
-def _inertias(own: Parameters, draws: Array) -> Array:
-    """(S, 10 n) inertial parameters of the draws."""
-    eta = draws[:, : 10 * own.n].reshape(len(draws), own.n, 10)
-    factor = np.zeros((*eta.shape[:2], 4, 4))
-    for k, (row, column) in enumerate(((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3)), start=4):
-        factor[..., row, column] = eta[..., k]
-    for k in range(3):
-        factor[..., k, k] = np.exp(eta[..., 1 + k])
-    factor[..., 3, 3] = 1.0
-    factor *= np.exp(eta[..., 0])[..., None, None]
-    return pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2)).reshape(len(draws), -1)
 
 
 class Spread(NamedTuple):

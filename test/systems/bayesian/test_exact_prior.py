@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws from the posterior against a brute-force one: draws from the prior, weighed by what a log tells.
+
+Tolerances are four standard errors of means and spreads of one or two thousand effective draws on either side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from benchmarks.bayesian_log import leg
+from sysid_nodes.systems.bayesian import BayesianConfig, exact_prior
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig, InertiaPriorConfig
+from sysid_nodes.systems.bayesian.estimate import LogInformation
+from sysid_nodes.systems.bayesian.exact_prior import exact_draws
+from sysid_nodes.systems.bayesian.lasting import weigh
+from sysid_nodes.systems.bayesian.parameters import Parameters, build_parameters
+
+Array = npt.NDArray[np.float64]
+
+_BRUTE = 60_000
+_DRAWS = 4000
+
+
+def constants(total_mass: float = 0.0, bodies: str = "thigh", armature: float = 0.05) -> Parameters:
+    """A leg's bodies and one rotor, with inertias that are hardly known before."""
+    inertia = InertiaPriorConfig(bodies=bodies, mass_sigma=0.5, shape_sigma=0.8, total_mass=total_mass)
+    config = BayesianConfig(inertia=inertia, drive=DrivePriorConfig(armature_sigma=armature, offset_sigma=0.0))
+    own = build_parameters(leg(), config, power=False)
+    sigma = own.sigma.copy()
+    sigma[10 * own.n :] = 0.0
+    sigma[own.joint("armature").start] = armature
+    return replace(own, sigma=sigma)
+
+
+def draw_prior(own: Parameters, count: int, seed: int) -> Array:
+    """(count, P) within the bounds."""
+    x = own.mean + own.sigma * np.random.default_rng(seed).standard_normal((count, len(own.mean)))
+    return np.asarray(x[np.all((x >= own.lower) & (x <= own.upper), axis=1)])
+
+
+def draw_both(own: Parameters, told: LogInformation) -> tuple[Array, Array, float]:
+    """First-order draws about the minimum, exact ones, and what the latter are worth."""
+    found = weigh(own, told, np.zeros((len(own.free), len(own.free))), own.mean)
+    assert found is not None
+    rng = np.random.default_rng(1)
+    steps = found[1].samples(_DRAWS, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact_prior, "_ENOUGH", np.inf)  # all of them, for a sharper comparison
+        return found[0][own.free] + steps, *exact_draws(own, told, found[0], steps, rng)
+
+
+def compare(own: Parameters, told: LogInformation, x: Array) -> Array:
+    """Means and spreads of exact draws with those of the prior's draws x (S, P), weighed by the log; the former."""
+    log = -0.5 * np.sum((phi(own, x) @ told.root.T - told.target) ** 2, axis=1)
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    brute, theta = 1.0 / np.sum(weight**2), x[:, own.free]
+    assert brute > 1200.0, "the reference is worth little"
+    mean = weight @ theta
+    sigma = np.sqrt(weight @ (theta - mean) ** 2)
+    first, exact, worth = draw_both(own, told)
+    assert worth > 1000.0
+    allowed = 4.0 * np.sqrt(1.0 / brute + 1.0 / worth)
+    assert np.abs((exact.mean(axis=0) - mean) / sigma).max() < allowed
+    np.testing.assert_allclose(exact.std(axis=0) / sigma, 1.0, atol=allowed)
+    assert np.abs((first.mean(axis=0) - mean) / sigma).max() > allowed, "the first order would have passed as well"
+    return exact
+
+
+def phi(own: Parameters, x: Array) -> Array:
+    """(S, p) in which torques are linear."""
+    out = x.copy()
+    out[:, : 10 * own.n] = own.inertia(x).reshape(len(x), -1)
+    return np.asarray(out[:, own.free])
+
+
+def in_sum(own: Parameters, sigma: float) -> LogInformation:
+    """A log that tells the moment of the first unknown body and the rotor's inertia only in sum, 1.5 of the nominal."""
+    row = np.zeros((1, len(own.free)))
+    row[0, 6], row[0, -1] = 1.0, 1.0  # Iyy, armature
+    wanted = 1.5 * float((phi(own, own.mean[None]) @ row.T)[0, 0])
+    return LogInformation(row / sigma, np.array([wanted / sigma]))
+
+
+def test_a_sum_of_rotor_and_link_is_shared_out_by_the_prior_itself() -> None:
+    own = constants()
+    compare(own, in_sum(own, 0.004), draw_prior(own, _BRUTE, 0))
+
+
+def test_given_the_total_mass() -> None:
+    """Prior draws of one mass are those whose mass is nearly it: within two hundredths of its spread."""
+    nominal = constants(bodies="thigh,shank")
+    mass = 1.2 * float(nominal.inertia(nominal.mean)[:, 0].sum())
+    own = constants(mass, "thigh,shank")
+    at = slice(0, 10 * own.n, 10)
+    root = own.mean[at] + own.sigma[at] * np.random.default_rng(2).standard_normal((10 * _BRUTE, own.n))
+    masses = np.exp(2.0 * root).sum(axis=1)
+    near = root[np.abs(masses - mass) < 0.02 * masses.std()]
+    x = draw_prior(own, 2 * len(near), 0)[: len(near)]
+    x[:, at] = near
+    exact = compare(own, in_sum(own, 0.01), x)
+    every = np.tile(own.mean, (len(exact), 1))
+    every[:, own.free] = exact
+    np.testing.assert_allclose(own.inertia(every)[..., 0].sum(axis=1), mass, rtol=1e-6)
+
+
+def test_a_bound_is_kept_and_leaves_the_rest_as_it_is_within() -> None:
+    """A rotor that may be nothing: half of the first order's draws about it are cut off."""
+    own = constants(armature=0.02)
+    exact = compare(own, in_sum(own, 0.02), draw_prior(own, _BRUTE, 0))
+    assert exact[:, -1].min() >= 0.0
+
+
+def test_what_cannot_be_moved_is_worth_nothing() -> None:
+    """A log that contradicts the estimate beyond all measure: the first order is handed back, and said to be."""
+    own = constants()
+    told = in_sum(own, 0.004)
+    steps = 1e3 * own.sigma[own.free] * np.random.default_rng(0).standard_normal((100, len(own.free)))
+    draws, worth = exact_draws(own, told, own.mean, steps, np.random.default_rng(0))
+    assert worth == 0.0
+    np.testing.assert_array_equal(draws, own.mean[own.free] + steps)
