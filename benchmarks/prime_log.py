@@ -30,8 +30,9 @@ from sysid_nodes.systems.prime import PrimeConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 from shared.legged_log import average_forces, push
+from shared.legged_log import simulated_config as known_config
 
-__all__ = ["SCENARIOS", "AlignedLog", "Log", "Scenario", "record", "simulated_config"]
+__all__ = ["SCENARIOS", "AlignedLog", "Log", "Scenario", "known_config", "record", "simulated_config"]
 
 Array = npt.NDArray[np.float64]
 
