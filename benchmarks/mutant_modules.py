@@ -95,6 +95,7 @@ SUBJECTS = {
                 "error_radius_slopes",
                 "window_spans",
                 "window_sums",
+                "transmitted_torque",
                 "pipeline",
             )
         ),
@@ -255,6 +256,18 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "systems/interval/nominal_radius.py",
         "return np.asarray(np.maximum(0.5 * (together - alone - found[0]), -1.0))",
     ): "below 0 by roundings alone: curvatures are sums of products of magnitudes",
+    (
+        "models/closest_point.py",
+        "e = np.where(along >= 0.0, -1.0, 1.0)",
+    ): "either end of a generator across the direction is as far along it",
+    (
+        f"{_CERTIFICATE}/occupancy.py",
+        "unit = np.divide(close.direction, length, out=np.zeros_like(close.direction), where=length >= 0.0)",
+    ): "directions of closest_point have length 1",
+    (
+        "intervals/affine_form.py",
+        "if all(i is None and i is Ellipsis or (isinstance(i, _BASIC) and not isinstance(i, bool)) for i in index):",
+    ): "what is picked by position, however it is indexed, is the same",
     (
         "systems/interval/nominal_radius.py",
         "return np.stack(out).reshape(len(out), *speed.shape, - 2)",

@@ -35,6 +35,7 @@ SKIPPED = "steps skipped"
 # Of a node that plans or controls.
 PHASE = "phase"
 LAST_OUTCOME = "last outcome"
+UNCERTIFIED = "steps that certified nothing"
 LARGEST_SHARE = "largest share so far"
 ACTIVITY = "activity"
 FAULT = "fault"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import excitation, planning_speed
+from benchmarks import excitation, late_task, planning_speed
 from benchmarks.certified_motion import Identified, dumbbell, true_arm
 from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.bezier import Bezier
@@ -27,6 +27,30 @@ def test_excitation(tmp_path: Path) -> None:
     (found,) = tmp_path.glob("*.md")
     text = found.read_text(encoding="utf-8")
     assert "| 6 lb |" in text and "nan" not in text
+
+
+@pytest.mark.slow
+def test_a_load_is_identified_and_carried_with_torques_that_are_4_ms_late(tmp_path: Path) -> None:
+    """From a rest that the first plan's errors do not let it leave."""
+    arguments = ["--seed", "2", "--seeds", "1", "--delays", "0.004", "--out", str(tmp_path)]
+    assert late_task.main(arguments) == 0
+    (found,) = tmp_path.glob("*.md")
+    assert "**1 of 1 tasks" in found.read_text(encoding="utf-8")
+
+
+def test_a_task_that_fails_is_named(tmp_path: Path) -> None:
+    fine = {
+        "arrived": True, "why": "", "took": 20.0, "plans": 9, "paused": 3, "refused": [], "width": 0.2, "missed": 0,
+        "updates": 200, "broken": [], "usage": 0.3,
+    }  # fmt: skip
+    short = fine | {"arrived": False, "why": "torque of joint_5", "missed": 2, "broken": ["torque"], "took": 120.0}
+    keys = [{"seed": k, "delay": 0.004, "longest": 120.0} for k in (1, 2)]
+    report = late_task.Report("late_task", "Late", tmp_path, "")
+    assert late_task.summarise(report, keys, [fine, short]) == 1
+    text = report.write().read_text(encoding="utf-8")
+    assert "**1 of 2 tasks" in text and "398 of 400 updates" in text
+    told = "2 updates missed the truth; torque was not kept; not at its goal after 120 s: torque of joint_5"
+    assert f"- seed 2, 4 ms: {told}" in text
 
 
 @pytest.mark.parametrize("pounds", [4.0, 6.0, 8.0])

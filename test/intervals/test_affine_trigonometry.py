@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from intervals.exact import SAMPLES, SYMBOLS, Draw, assert_holds, cosine, ends, exact, linear_part, seeds, sine, symbol
 
 from sysid_nodes.intervals import Affine, cross, matvec, stack
-from sysid_nodes.intervals.trigonometry import WIDEST_RATIO, cosine_range, sine_range
+from sysid_nodes.intervals.trigonometry import WIDEST_RATIO, cosine_range, linear_waves, sine_range
 
 FUNCTIONS = [
     pytest.param(lambda x: x.sin_cos()[0], sine, id="sin"),
@@ -182,3 +182,26 @@ def test_ranges_are_narrow_away_from_the_extremes():
 def test_ranges_of_what_is_hardly_known_are_between_one_and_minus_one(bounds):
     for of_range in (sine_range, cosine_range):
         assert of_range(*np.array(bounds)) == (-1.0, 1.0)
+
+
+def test_a_linear_cosine_errs_by_little_more_than_it_has_to():
+    """At a crest no slope helps, and half of 1 - cos r is the least; the series of h leaves r^8 / 40320 of it."""
+    for radius in (0.3, 1.0):
+        cosine = linear_waves(np.zeros(1), np.array([radius]))[1]
+        least = 0.5 * (1.0 - np.cos(radius))
+        assert least <= cosine.error[0] <= least + 0.5 * radius**8 / 40320.0 + 1e-13
+
+
+@pytest.mark.parametrize(("wave", "function", "trough"), [(0, np.sin, -0.5 * np.pi), (1, np.cos, np.pi)])
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+def test_ranges_of_large_angles_begin_and_end_outside(wave, function, trough, end):
+    """Far from 0 one angle and the next are 1e-10 apart, and functions differ more than their own roundings."""
+    turn = trough + 2.0 * np.pi * 2.0**18
+    # An exact end just beyond a trough, which is the least of the range; the other end is nowhere near one.
+    last = np.round((turn - 0.5 * end) * 2.0**20) / 2.0**20
+    centre, radius = last - 2.25 * end, 2.25
+    line = linear_waves(np.array([centre]), np.array([radius]))[wave]
+    assert line.slope[0] == 0.0
+    least = line.value[0] - line.error[0]
+    # 1e-15: of the function's own value.
+    assert function(last) - 1e-9 < least <= function(last) - 1e-11

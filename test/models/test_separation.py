@@ -379,3 +379,11 @@ class TestDistances:
             found = distances(point, point, np.array([[0, 0]]))
             assert found.distance[0] == pytest.approx(-0.2, abs=1e-12)
             np.testing.assert_array_equal(found.normal, [[0.0, 0.0, 1.0]])
+
+    def test_the_point_of_a_round_body_lies_on_its_surface(self) -> None:
+        """A gradient cannot tell: no turn about the normal's line changes a distance."""
+        here = stack([Solid(np.array([1.0, 0.0, 0.0]), np.array([[0.0, 0.3, 0.0]]), 0.1)])
+        there = stack([Solid(np.array([-1.0, 0.2, 0.0]), np.zeros((1, 3)), 0.5)])
+        found = distances(here, there, np.array([[0, 0]]))
+        assert found.distance[0] == pytest.approx(1.4, abs=1e-9)
+        np.testing.assert_allclose(found.point, [[0.9, 0.2, 0.0]], atol=1e-9)

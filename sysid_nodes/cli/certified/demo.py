@@ -34,7 +34,7 @@ from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data.packaged import required_file
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.exceptions import OverdueError, SysidError
-from sysid_nodes.reports.certified.result import goal_check
+from sysid_nodes.reports.certified.result import CertifiedRun, goal_check
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
 from sysid_nodes.systems.certified.control.output import Mode
 
@@ -45,6 +45,11 @@ _PERIOD = 1e-3  # of the joint states [s]
 _JUDGED = 0.5  # between two looks of the identifier at its data, each as long as half a window takes [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
+_WAYS = "a shorter delay, a lighter payload or a narrower prior leaves more"  # what can be done about that
+
+
+class _NothingCertifiedError(SysidError):
+    """No motion at all, for which the planner had the time."""
 
 
 class Ended(NamedTuple):
@@ -66,6 +71,18 @@ class Ended(NamedTuple):
 def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
+    try:
+        return _run(args, machine)
+    except _NothingCertifiedError as error:
+        return Ending(NOT_THERE, str(error))
+
+
+def _run(args: argparse.Namespace, machine: Machine) -> Ending:
+    """The whole demo.
+
+    Raises:
+        _NothingCertifiedError: the robot has not moved.
+    """
     seed = draw_seed(args.seed)
     payload = kinova_config.payload(seed, args.payload)
     speed = args.speed or kinova_config.affordable_speed(len(os.sched_getaffinity(0)))
@@ -88,8 +105,15 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
     if ended.watch.contradicted:
         return Ending(CONTRADICTION, ended.watch.contradicted)
     if not summary.has_arrived(loop):
-        return Ending(NOT_THERE, loop.sentence, summary.late(loop))
+        return short_of_goal(loop, ended.watch)
     return Ending()
+
+
+def short_of_goal(loop: CertifiedRun, watch: Watch) -> Ending:
+    """The end of a robot that rests elsewhere; no machine is too slow where a planner with time certifies nothing."""
+    if watch.uncertified and summary.late(loop):
+        return Ending(NOT_THERE, f"The robot rests short of its goal: {watch.uncertified}; {_WAYS}")
+    return Ending(NOT_THERE, loop.sentence, summary.late(loop))
 
 
 def _live(
@@ -149,6 +173,8 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tup
         if moving or len(watch.plans) != plans or not np.isfinite(patience):
             plans, patience = len(watch.plans), now + _IDLE
         if now > patience:
+            if not watch.plans and watch.uncertified:
+                raise _NothingCertifiedError(f"No motion was certified: {watch.uncertified}; {_WAYS}")
             if not watch.plans:
                 raise OverdueError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
             return usage.end(), pace

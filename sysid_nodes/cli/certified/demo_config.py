@@ -27,7 +27,7 @@ _PAUSE = 20.0  # of joint states that the machine may make: the robot waits mean
 _LOAD = 2.1  # cores that all processes take in real time
 _SPARE = 0.75  # share of the cores that they may take, so that no plan waits for one
 _SLOWEST = 0.2
-_JITTER = 5e-4  # by which torques may be later than the delay that is simulated [s]
+JITTER = 5e-4  # by which torques may be later than the delay that is simulated [s]
 _LATE_GAIN = 2.5  # K_r of a loop with delay [1/s]
 _BRIEFEST = 1.0  # of the plans on the way to a goal: round a corner, and at its end [s]
 _SOLVES = (
@@ -65,7 +65,7 @@ def parameters(
     robot = load_robot(ROBOT)
     _, inertia = carried.spatial_inertia(robot)
     late = {} if delay == 0.0 else {
-        "control.delay": delay + _JITTER,
+        "control.delay": delay + JITTER,
         "control.position_gain": _LATE_GAIN,
         "simulated_arm.torque_delay": delay,
     }  # fmt: skip

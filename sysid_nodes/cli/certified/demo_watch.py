@@ -25,9 +25,11 @@ from sysid_nodes.sessions.diagnostic_keys import (
     REAL_TIME_FACTOR,
     RECEIVED,
     REJECTED,
+    UNCERTIFIED,
     WAITING,
 )
 from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.search.planning_step import NO_TIME
 
 Array = npt.NDArray[np.float64]
 
@@ -188,6 +190,11 @@ class Watch(LiveWatch):
     def planner(self) -> str:
         """Outcome of the planner's last step."""
         return self._text(_PLANNER, LAST_OUTCOME)
+
+    @property
+    def uncertified(self) -> str:
+        """Why the planner's last steps have certified nothing though they had the time; empty where they have."""
+        return self.planner if self._number(_PLANNER, UNCERTIFIED) and NO_TIME not in self.planner else ""
 
     # -- the streams
 

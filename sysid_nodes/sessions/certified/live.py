@@ -12,7 +12,7 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import Replanner
 from sysid_nodes.sessions.certified.state import Planned, Seen
-from sysid_nodes.sessions.diagnostic_keys import LAST_OUTCOME, PHASE
+from sysid_nodes.sessions.diagnostic_keys import LAST_OUTCOME, PHASE, UNCERTIFIED
 from sysid_nodes.sessions.live_session import Level, SessionReport
 from sysid_nodes.sessions.worker import Worker
 
@@ -74,7 +74,7 @@ class LivePlanning:
         return {
             PHASE: planning.agenda.phase.name,
             "trajectories": str(planning.made),
-            "steps that certified nothing": str(planning.failed),
+            UNCERTIFIED: str(planning.failed),
             LAST_OUTCOME: planning.message,
             "finished too late": str(planning.dropped),
             "planning is taken to need [s]": f"{planning.timing.needs:.3f}",

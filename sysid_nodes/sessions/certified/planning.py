@@ -64,7 +64,7 @@ class Planning:
         self._planned: dict[str, Planned] = {}
         self._active: Planned | None = None
         self._waiting: Planned | None = None
-        self._start_rate = 0.0
+        self._start_rate, self._afresh = 0.0, False
         self.timing = Timing(config.certified_planner, config.planner.replan)
         self.made = self.failed = self.dropped = 0
         self.message = ""
@@ -88,8 +88,13 @@ class Planning:
         self.known = replace(self.known, scene=scene)
 
     def needs_posture(self, seen: Seen) -> bool:
-        """Whether a step would start from where the robot is measured to rest."""
-        return seen.mode is Mode.IDLE or (seen.mode is Mode.HOLDING and seen.trajectory_id not in self._planned)
+        """Whether a step would start from where the robot is measured to rest.
+
+        Where a trajectory of ours holds it, that is the second choice: a measured rest says more of the errors than a
+        proof for the bounds of then, but measurements may find that it does not quite rest.
+        """
+        ours = seen.trajectory_id in self._planned
+        return seen.mode is Mode.IDLE or (seen.mode is Mode.HOLDING and (self._afresh or not ours))
 
     def step(self, seen: Seen, now: Callable[[], int], posture: Array | None) -> Planned | None:
         """Plans what is wanted; None where nothing is, or nothing was certified.
@@ -166,6 +171,7 @@ class Planning:
         if not takeover.urgent:  # which is over sooner than others
             cut = result.plan is None and result.certificates < self._config.planner.certificates
             self.timing.took(self._clock() - begun, moving=takeover.moving, cut=cut)
+        self._afresh = result.plan is None and start.resting and not self._afresh
         if result.plan is None:
             self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
             return None

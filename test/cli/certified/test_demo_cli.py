@@ -20,10 +20,12 @@ from sysid_nodes.cli import main as command
 from sysid_nodes.cli.certified import demo as kinova
 from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_screen as screen
+from sysid_nodes.cli.certified.demo import short_of_goal
 from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
 from sysid_nodes.cli.certified.demo_summary import all_missed_truths, broken_margins, same, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
+from sysid_nodes.cli.demo.ending import NOT_THERE
 from sysid_nodes.cli.demo.machine import Load
 from sysid_nodes.cli.demo.rviz import rviz_files
 from sysid_nodes.data import PARAMETER_NAMES
@@ -41,10 +43,11 @@ from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
-from sysid_nodes.sessions.diagnostic_keys import CLOSEST_JOINT, CLOSEST_OBSTACLE
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_JOINT, CLOSEST_OBSTACLE, LAST_OUTCOME, UNCERTIFIED
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
+from sysid_nodes.systems.certified.search.planning_step import NO_TIME
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 PRIOR = PriorConfig().bounds
@@ -411,6 +414,34 @@ def test_after_a_contradiction_the_intervals_are_called_withdrawn(watch: Watch) 
     line = plain_line(watch)
     assert "no bounds are claimed: clash" in line
     assert "mass" not in line
+
+
+@pytest.mark.parametrize(
+    ("failed", "words", "blamed"),
+    [
+        (3, "not even standing still is certified: torque of joint_5, -3 N m to its limit", False),
+        (3, f"no trajectory was certified in time: {NO_TIME}", True),
+        (0, "torque of joint_5, +3 N m to its limit", True),
+    ],
+)
+def test_a_planner_with_time_that_certifies_nothing_is_not_the_machines_fault(
+    model: CertifiedModel, watch: Watch, failed: int, words: str, blamed: bool
+) -> None:
+    line = diagnostics_line(4000, received=4000)
+    line["diagnostics"][PLANNER] |= {LAST_OUTCOME: words, UNCERTIFIED: str(failed)}
+    watch.take(line)
+    ending = short_of_goal(run_of(model, goal=False), watch)
+    assert ending.status == NOT_THERE
+    assert ending.timing is blamed
+    assert (words in ending.fault and "a shorter delay" in ending.fault) is not blamed
+
+
+def test_what_stopped_the_robot_is_told_before_what_the_planner_says(model: CertifiedModel, watch: Watch) -> None:
+    line = diagnostics_line(4000, received=4000)
+    line["diagnostics"][PLANNER] |= {UNCERTIFIED: "2"}
+    watch.take(line)
+    ending = short_of_goal(run_of(model, stop="TRACKING_ERROR: far off"), watch)
+    assert "far off" in ending.fault and not ending.timing
 
 
 def test_a_miss_is_loud_in_the_table(watch: Watch) -> None:

@@ -204,6 +204,30 @@ def test_a_step_that_certifies_nothing_is_tried_again_from_further_on_and_then_f
     assert bench.planning.failed == 0
 
 
+def test_a_rest_that_cannot_be_left_with_the_errors_proven_for_it_is_left_with_those_measured() -> None:
+    bench = Bench()
+    first = bench.step(Mode.IDLE, posture=START)
+    assert first is not None
+    bench.time, bench.fail = first.record.start + 1.0, True
+    assert bench.step(Mode.TRACKING, first) is None
+    bench.time = first.record.start + 4.0
+    holding = Seen(Mode.HOLDING, first.record.id, start_rate=0.25)
+    measured = []
+    for _ in range(4):
+        assert bench.planning.step(holding, bench.now, START + 0.01) is None
+        measured.append(bool((bench.starts[-1].state.q == START + 0.01).all()))
+    assert measured == [False, True, False, True], "in turn, as either may be refused for good"
+    assert bench.starts[-1].entry.speed >= 0.25, "what holds it still answers to errors"
+    bench.planning.step(holding, bench.now, None)
+    assert bench.planning.needs_posture(holding)
+    assert not bench.planning.needs_posture(Seen(Mode.TRACKING, first.record.id))
+    bench.fail = False
+    assert bench.planning.step(holding, bench.now, None) is None, "no posture yet"
+    planned = bench.planning.step(holding, bench.now, START + 0.01)
+    assert planned is not None and planned.record.previous_id == ""
+    assert not bench.planning.needs_posture(holding), "the next one follows again"
+
+
 def test_a_planner_that_starts_again_waits_for_rest_and_begins_there() -> None:
     bench = Bench()
     stranger = Seen(Mode.TRACKING, "0" * 16)

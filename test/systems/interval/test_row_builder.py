@@ -459,3 +459,12 @@ def test_viscous_friction_with_a_power_of_the_speed_is_integrated_by_trapezia() 
         expected = np.trapezoid(curve[part], samples.t[part], axis=0)
         np.testing.assert_allclose(travelled[window, :2], expected[:2], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(travelled[window, 2:], (samples.q[last] - samples.q[first])[2:], atol=1e-9)
+
+
+def test_a_slow_sample_makes_the_sign_before_and_after_it_uncertain() -> None:
+    """Within its error it may have gone the other way, however fast its neighbours went the same."""
+    found = scene(spinner(0.1), np.random.default_rng(0), acceleration=1.0, speed=1.0, dt=0.01, duration=0.1)
+    noise = replace(bounded(found, velocity=0.05), acceleration=np.ones(1))
+    t, speed = 0.01 * np.arange(6), np.array([0.9, 0.9, 0.04, 0.9, 0.9, 0.9])[:, None]
+    certain = found.builder(noise)._sign_certain(JointSamples(("j",), t, 0.0 * speed, speed, 0.0 * speed), 0.0)
+    np.testing.assert_array_equal(certain[:, 0], [True, False, False, True, True])

@@ -53,7 +53,7 @@ def first_budget(config: ProposalConfig, keep: float, n: int) -> Budget:
     )
 
 
-def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: float) -> Budget:
+def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: float, least: float) -> Budget:
     """The budget after a certificate, given or refused.
 
     Args:
@@ -61,6 +61,7 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
         seen: the proposal as the search saw it.
         certificate: what the certifier said of it.
         position_gain: K_r [1/s].
+        least: torque kept before any certificate, see `Budget.torque`.
     """
     envelope, margins = certificate.envelope, certificate.margins
     if envelope is None:
@@ -73,8 +74,8 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
             velocity=budget.velocity + _missing(margins.velocity),
         )
     doubt = budget.doubt if seen.doubt < 0.9 * budget.doubt else _FORTH * budget.doubt
-    if certificate.verdict is Verdict.TORQUE:
-        budget = replace(budget, torque=1.2 * budget.torque)
+    # What a start with large errors took is no measure of the next one.
+    torque = 1.2 * budget.torque if certificate.verdict is Verdict.TORQUE else max(least, _BACK * budget.torque)
     taken = [
         sampled - margin + _SPARE
         for sampled, margin in ((seen.obstacle, margins.obstacle), (seen.itself, margins.self_distance))
@@ -84,6 +85,7 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
     return replace(
         budget,
         distance=max(taken, default=budget.distance),
+        torque=torque,
         doubt=doubt,
         position=_WORSE * envelope.position_error.max(axis=0) + _SPARE + _missing(margins.position),
         velocity=np.maximum(_WORSE * rate + _SPARE_RATE, _FADES * budget.velocity) + _missing(margins.velocity),

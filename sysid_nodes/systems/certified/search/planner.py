@@ -299,7 +299,8 @@ class Planner:
         taken = self._clock() - before
         step.take(plan, certificate, cost, taken)
         self._certificate_time = max(taken, 0.7 * self._certificate_time)
-        self._budget = learn(self._budget, self._observe(plan, box, scene), certificate, self._gain)
+        seen, least = self._observe(plan, box, scene), self.config.proposal.torque_gap
+        self._budget = learn(self._budget, seen, certificate, self._gain, least)
 
     def _observe(self, plan: Bezier, box: ModelBox, scene: Scene) -> Seen:
         count = self.config.proposal.samples

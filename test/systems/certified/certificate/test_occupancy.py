@@ -20,6 +20,7 @@ from sysid_nodes.systems.certified.certificate.motion import desired_motion, mot
 from sysid_nodes.systems.certified.certificate.occupancy import (
     ENOUGH,
     Occupancy,
+    _along,
     _along_axes,
     _distance_bounds,
     _Shapes,
@@ -233,3 +234,10 @@ def test_the_bound_along_a_direction_is_less_all_that_errors_move_and_turn(swept
     off += sum(aside(generators.terms[:, s, 0, g, 0]) + 2e-3 for s in range(2) for g in range(2))
     # The search for the way is done to some 1e-6 rad, across which nothing is longer than 1 m.
     assert found[0] == pytest.approx(1.0 - 0.3 - off, abs=1e-5)
+
+
+def test_errors_along_a_direction_are_none_too_small_where_its_length_is_off_by_rounding():
+    short = np.array([[1.0 - 5e-10, 0.0, 0.0]])
+    form = Affine(np.zeros((1, 3)), np.full((1, 1, 3), 0.5), 0.25 * np.ones((1, 3)))
+    every = _Shapes(form, form, np.zeros(1), boxed=True, swept=False)
+    assert 0.75 <= _along(form, short, every)[0] <= 0.75 * (1.0 + 1e-9)

@@ -223,16 +223,28 @@ def certificate(verdict: Verdict, *, proven: bool = True, obstacle: float = 0.02
 def test_budgets_follow_certificates() -> None:
     first = first_budget(ProposalConfig(), 0.005, 7)
     seen = Seen(obstacle=0.05, itself=np.inf, doubt=7.8)
-    given_ = learn(first, seen, certificate(Verdict.CERTIFIED), 4.0)
+    given_ = learn(first, seen, certificate(Verdict.CERTIFIED), 4.0, 1.3)
     assert given_.distance == pytest.approx(0.05 - 0.02 + 0.002)  # sampled less certified, and a little
     assert given_.doubt > first.doubt
     # 1.1 (0.05 + 4 0.01) + 0.01 was taken: the gap goes on from what it was, and comes down to that slowly.
     np.testing.assert_allclose(given_.velocity, 0.95 * first.velocity)
     small = replace(first, velocity=np.full(7, 0.11))
-    np.testing.assert_allclose(learn(small, seen, certificate(Verdict.CERTIFIED), 4.0).velocity, 0.109)
-    refused = learn(first, seen, certificate(Verdict.TRACKING, proven=False), 4.0)
+    np.testing.assert_allclose(learn(small, seen, certificate(Verdict.CERTIFIED), 4.0, 1.3).velocity, 0.109)
+    refused = learn(first, seen, certificate(Verdict.TRACKING, proven=False), 4.0, 1.3)
     assert refused.doubt < 7.8
     # Little doubt is no reason for a refusal: the budget cannot explain it and stays the same object.
-    assert learn(first, Seen(0.05, 0.05, 1.0), certificate(Verdict.TRACKING, proven=False), 4.0) is first
+    assert learn(first, Seen(0.05, 0.05, 1.0), certificate(Verdict.TRACKING, proven=False), 4.0, 1.3) is first
     # Overlapping shapes say nothing of how much is missing.
-    assert learn(first, seen, certificate(Verdict.OBSTACLE, obstacle=-0.6), 4.0).distance == first.distance
+    assert learn(first, seen, certificate(Verdict.OBSTACLE, obstacle=-0.6), 4.0, 1.3).distance == first.distance
+
+
+def test_torque_kept_for_starts_that_were_hard_is_given_back() -> None:
+    """From where errors are large many plans may be refused, and none after them would move if that were for good."""
+    budget, seen = first_budget(ProposalConfig(), 0.005, 7), Seen(obstacle=0.05, itself=np.inf, doubt=1.0)
+    refused = learn(budget, seen, certificate(Verdict.TORQUE), 4.0, budget.torque)
+    assert refused.torque == pytest.approx(1.2 * budget.torque)
+    once = learn(refused, seen, certificate(Verdict.CERTIFIED), 4.0, budget.torque)
+    assert budget.torque < once.torque < refused.torque
+    for _ in range(5):
+        once = learn(once, seen, certificate(Verdict.CERTIFIED), 4.0, budget.torque)
+    assert once.torque == budget.torque
