@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Kinova Gen3: the identifier on the driver's joint states and, with rviz:=true, a view of the arm.
 
-Start the vendor's driver beside it, or let simulated:=true start a simulated arm that takes torques. With
-certified:=true planner and robust controller move the arm, which needs one that takes torques, and a parameter file for
-it: config:=kinova_gen3_certified.yaml.
+Start the vendor's driver beside it, or let simulated:=true start a simulated arm, which plays an exciting motion. With
+certified:=true planner and robust controller move the arm, which needs one that takes torques. Each of these has a
+parameter file of its own, which is taken where config names none.
 """
 
 from launch_ros.actions import Node
@@ -25,13 +25,13 @@ from sysid_nodes.ros.launching import (
 )
 
 ARGUMENTS = (
-    config_file("kinova_gen3.yaml"),
+    config_file(""),
     ("calibration", "", "calibration.json of this arm; empty leaves it to the parameter file"),
     ("joint_states", "joint_states", "topic of the driver's joint states"),
     *COMMON,
     ("rviz", "false", "show the arm in RViz"),
     PUBLISH_DESCRIPTION,
-    ("simulated", "false", "start the simulated arm; choose its parameter file as well, see config/"),
+    ("simulated", "false", "start a simulated arm: under certified motion with certified:=true, or else playing one"),
     ("certified", "false", "start certified planner and robust controller"),
     ("scene", "", "obstacles: a path, or the name of a file in config/scenes; empty: none until they are published"),
 )
@@ -39,13 +39,16 @@ ARGUMENTS = (
 
 def _start(value: dict[str, str]) -> list[Node]:
     true = switches(value, "publish_description", "simulated", "certified", "rviz")
-    config, start = package_path(value["config"]), switches(value, "autostart")
+    start = switches(value, "autostart")
+    real = "kinova_gen3_certified.yaml" if true["certified"] else "kinova_gen3.yaml"
+    config = package_path(value["config"] or ("kinova_gen3_simulated.yaml" if true["simulated"] else real))
+    plays = {} if true["certified"] or value["config"] else {"simulated_arm.interface": "playback"}
     common = non_empty(value, "frame_prefix") | switches(value, "use_sim_time")
     scene = {"scene": value["scene"] and package_path(value["scene"], "config/scenes")}
     topics = [("joint_states", value["joint_states"])]
     nodes = [ours("interval_identifier", value, [config, non_empty(value, "calibration") | common | start], topics)]
     if true["simulated"]:
-        nodes.append(ours("simulated_arm", value, [config, scene | common], topics))
+        nodes.append(ours("simulated_arm", value, [config, scene | common | plays], topics))
     if true["certified"]:
         nodes.append(ours("robust_controller", value, [config, scene | common | start], topics))
         nodes.append(ours("certified_planner", value, [config, scene | common | start], topics))

@@ -54,6 +54,9 @@ _PLACES = {
 }
 """Modules of commands that belong to one system."""
 
+_OF_BATCH = frozenset({"cloudpickle", "dask", "distributed"})
+"""Packages that the extra of many recordings brings."""
+
 _EPILOG = """\
 exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions; 130 interrupted; what else a
 command has is in its own help, all of them in docs/exit-status.md
@@ -160,7 +163,8 @@ def _load(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("sysid_nodes"):
             raise SysidError(f"'{name}' is not part of this installation ({error.name} is missing)") from None
-        raise SysidError(f"'{name}' needs the Python package '{error.name}', which is not installed") from None
+        cure = "; pip install 'sysid-nodes[batch]' brings it" if error.name in _OF_BATCH else ""
+        raise SysidError(f"'{name}' needs the Python package '{error.name}', which is not installed{cure}") from None
 
 
 @contextmanager

@@ -153,14 +153,27 @@ def load_yaml(config: type[T], path: Path) -> T:
     return from_flat(config, own_parameters(config, read_parameters(path)), source=str(path))
 
 
-def read_parameters(path: Path) -> dict[str, Any]:
-    """Dotted parameters of a ROS parameter file with a single ``/**`` or node section."""
+def read_yaml(path: Path) -> Any:
+    """Content of a YAML file.
+
+    Raises:
+        ConfigError: it is unreadable or not YAML; says where, in one line.
+    """
     try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(error.strerror or str(error), source=str(path)) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise ConfigError(f"not valid YAML: {error.problem or error}{where}", source=str(path)) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError("not valid YAML: " + " ".join(str(error).split()), source=str(path)) from None
+
+
+def read_parameters(path: Path) -> dict[str, Any]:
+    """Dotted parameters of a ROS parameter file with a single ``/**`` or node section."""
+    tree = read_yaml(path)
     if not isinstance(tree, Mapping) or len(tree) != 1:
         raise ConfigError("expected one '/**' section with 'ros__parameters'", source=str(path))
     body = next(iter(tree.values()))

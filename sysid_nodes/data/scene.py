@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
+from sysid_nodes.data.config import read_yaml
 from sysid_nodes.exceptions import ConfigError
 
 Vector = tuple[float, ...]
@@ -122,13 +122,7 @@ def load_scene(path: Path) -> Scene:
     Raises:
         ConfigError: the file is unreadable, not YAML or does not describe a scene; names the file.
     """
-    try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(error.strerror or str(error), source=str(path)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError("not valid YAML: " + " ".join(str(error).split()), source=str(path)) from None
-    return scene_from_mapping(tree, source=str(path))
+    return scene_from_mapping(read_yaml(path), source=str(path))
 
 
 def scene_from_mapping(tree: Any, *, source: str = "") -> Scene:

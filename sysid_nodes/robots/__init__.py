@@ -82,7 +82,7 @@ def load_robot(
         if description is None:
             known = robot_names()
             near = did_you_mean(name, known)
-            raise RobotError(f"unknown robot '{name}'{near}; known are {', '.join(known)}; for any other give its URDF")
+            raise RobotError(f"unknown robot '{name}'; known are {', '.join(known)}; for any other give its URDF{near}")
         return build_registered(description, variant)
     if variant:
         raise RobotError(f"variant '{variant}' cannot be asked for together with a URDF; '--set variant=' takes it out")

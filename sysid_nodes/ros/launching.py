@@ -51,7 +51,8 @@ _SWITCH = ["true", "false", "True", "False"]
 
 def config_file(default: str) -> Argument:
     """The argument that chooses the parameter file."""
-    return "config", default, "parameter file: a path, or the name of a file in the package's config folder"
+    text = "parameter file: a path, or the name of a file in the package's config folder"
+    return "config", default, text if default else f"{text}; empty: the one for what is started"
 
 
 def launch_description(

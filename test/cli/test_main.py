@@ -197,6 +197,11 @@ def test_the_status_of_a_command_is_passed_on(monkeypatch: pytest.MonkeyPatch) -
     [
         ("sysid_nodes.cli.demo", "'demo' is not part of this installation (sysid_nodes.cli.demo is missing)"),
         ("mujoco", "'demo' needs the Python package 'mujoco', which is not installed"),
+        (
+            "cloudpickle",
+            "'demo' needs the Python package 'cloudpickle', which is not installed; "
+            "pip install 'sysid-nodes[batch]' brings it",
+        ),
     ],
 )
 def test_what_is_not_installed_is_said(

@@ -108,6 +108,10 @@ def test_a_ros_parameter_file(tmp_path: Path) -> None:
         ("/**: {ros__parameters: rate}", "'ros__parameters' must hold names and values"),
         ("/**: {ros__parameters: {1: 2}}", "unknown key '1'"),
         ("\t- :", "not valid YAML"),
+        (
+            "a:\n  b: [1,",
+            r"not valid YAML: expected the node content, but found '<stream end>' at line 2, column 9$",
+        ),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -88,6 +88,28 @@ def test_every_switch_can_be_turned_on(path: Path, tmp_path: Path, monkeypatch: 
         assert all(Path(name).is_file() for name in names)
 
 
+@pytest.mark.parametrize(
+    ("on", "config"),
+    [
+        ((), "kinova_gen3.yaml"),
+        (("certified",), "kinova_gen3_certified.yaml"),
+        (("simulated",), "kinova_gen3_simulated.yaml"),
+        (("simulated", "certified"), "kinova_gen3_simulated.yaml"),
+    ],
+)
+def test_a_gen3_gets_the_parameters_of_what_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: tuple[str, ...], config: str
+) -> None:
+    """The one for a real arm's sensors lets armature be zero, with which a planner configures nothing."""
+    path = ROOT / "launch" / "kinova.launch.py"
+    _, nodes = run_launch(path, tmp_path, monkeypatch, **dict.fromkeys(on, "true"))
+    assert {Path(node["parameters"][0]).name for node in nodes} == {config}
+    plays = {node["executable"] for node in nodes if "simulated_arm.interface" in node["parameters"][1]}
+    assert plays == ({"simulated_arm"} if on == ("simulated",) else set())
+    given = run_launch(path, tmp_path, monkeypatch, **dict.fromkeys(on, "true"), config="kinova_gen3_motor_side.yaml")
+    assert {Path(node["parameters"][0]).name for node in given[1]} == {"kinova_gen3_motor_side.yaml"}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_node_of_a_launch_goes_into_its_namespace(path: Path) -> None:
     need_launch()

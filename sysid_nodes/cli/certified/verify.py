@@ -112,6 +112,8 @@ def _file(path: Path) -> dict[str, Any]:
 
 
 def _documents(args: argparse.Namespace) -> list[dict[str, Any]]:
+    if not args.source.exists():
+        raise InputError("No such file or directory", source=str(args.source))
     if args.config is None:
         raise ConfigError("a recording needs the parameter file it was made with (--config)")
     values = read_parameters(args.config)

@@ -61,6 +61,13 @@ def write_bag(path: Path, *, obstacles: bool = True) -> None:
             bag.write(TRAJECTORIES, 1.0, {"header": header, **fields})
 
 
+def test_a_recording_that_is_not_there_is_missed_before_its_parameters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(tmp_path / "bag")]) == 2
+    assert capsys.readouterr().err == f"sysid: error: {tmp_path}/bag: No such file or directory\n"
+
+
 def test_a_recording_is_verified_and_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_bag(tmp_path / "bag")
     config = tmp_path / "config.yaml"

@@ -25,7 +25,7 @@ from sysid_nodes.systems.interval.check.signal_record import Signals
 from sysid_nodes.systems.interval.check.torque_delay import TorqueDelay, torque_delay
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, friction_and_offset, sign_and_unit, wrist
 from sysid_nodes.systems.interval.check.unexplained_torque import noise_finding
-from sysid_nodes.systems.interval.check.window_means import WindowMeans, window_means
+from sysid_nodes.systems.interval.check.window_means import WindowMeans, window_means, window_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 Array = npt.NDArray[np.float64]
@@ -54,6 +54,9 @@ _LONG = 2.0
 
 _SLOW = 0.02
 """Share of the fastest motion below which the robot counts as at rest."""
+
+_MOSTLY = 0.5
+"""Share of a window in motion from which it is judged: at rest friction holds whatever the last command asked for."""
 
 SIGNAL_KINDS = frozenset({"position_unit", "velocity_unit", "velocity", "torque_sign", "torque_unit"})
 """Findings after which no number means anything."""
@@ -103,6 +106,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     samples = mended_samples(robot, signals, units)
     findings = unit_findings(robot, units, float(signals.t[0]))
     edges, _ = cut(samples, _window(samples), max_gap)
+    edges = edges[window_torque(samples.t, _moving(samples)[:, None], edges)[:, 0] > _MOSTLY]
     if len(edges) < _FEWEST:
         return ArmCheck(samples, units, findings=(*findings, *gross_findings(robot, config, samples)))
     chain, body = Chain.from_robot(robot), robot.body_index(config.body)
@@ -141,8 +145,13 @@ def still_joints(check: ArmCheck) -> list[str]:
 
 def _moving_time(samples: JointSamples) -> float:
     """Time in which any joint moves, not counted what is slow beside the fastest motion [s]."""
-    speed = np.abs(samples.qd[1:]).max(axis=1, initial=0.0)
-    return float(np.diff(samples.t)[speed > _SLOW * speed.max(initial=0.0)].sum())
+    return float(np.diff(samples.t) @ _moving(samples)[1:])
+
+
+def _moving(samples: JointSamples) -> Array:
+    """(N,) 1 where some joint moves, 0 where the robot as good as rests."""
+    speed = np.abs(samples.qd).max(axis=1, initial=0.0)
+    return np.asarray(speed > _SLOW * speed.max(initial=0.0), dtype=np.float64)
 
 
 def _step(samples: JointSamples) -> float:

@@ -108,6 +108,11 @@ def friction_and_offset(
     """
     n, start = robot.n, float(means.t[0, 0])
     centre, radius = known_box(robot, config.known_robot)
+    body = robot.body_index(config.body)
+    links = radius[: 10 * n].copy()
+    links[10 * body : 10 * body + 10] = _FAR * fit.body_error
+    # Links that are as wrong as stated, or as the fit of the last one, look like an offset to a short motion.
+    allowed = allowed + np.abs(means.regressor).mean(axis=0) @ links
     size = np.abs(means.motion).mean(axis=0)
     for row, term in enumerate(_TERMS):
         part = slice(n * (10 + row), n * (11 + row))
@@ -118,7 +123,7 @@ def friction_and_offset(
         matters = off * size[:, row] > np.maximum(_MATTERS, 0.5 * allowed)
         if matters.any():
             yield _friction_finding(robot, term, found, (low, high), matters, start)
-    yield from _offsets(fit, means, centre, radius, allowed, robot, robot.body_index(config.body))
+    yield from _offsets(fit, means, centre, radius, allowed, robot, body)
 
 
 def _friction_finding(

@@ -57,6 +57,29 @@ def test_good_data_have_no_finding(gen3: Problem) -> None:
     assert check.fit is not None and check.fit.body[0] == pytest.approx(gen3.theta[0], abs=0.1)
 
 
+def test_a_stop_and_the_rest_after_it_are_no_finding(gen3: Problem) -> None:
+    """A brake holds the arm, whatever torque the drives had; by 17 N m of that offset and armature were once found."""
+    good = simulated(gen3)
+    rest = good.t[-1] + 0.005 * np.arange(1, 2001)
+    stay = np.ones((len(rest), 1))
+    stopped = Signals(
+        np.concatenate([good.t, rest]),
+        np.vstack([good.q, stay * good.q[-1]]),
+        np.vstack([good.qd, 0.0 * stay * good.qd[-1]]),
+        np.vstack([good.tau, stay * (good.tau[-1] + np.array([5.0, -5.0, 5.0, -5.0, 17.0, -17.0, 5.0]))]),
+        stride=2,
+    )
+    assert check_arm(gen3.robot, IntervalIdentifierConfig(), stopped, thorough=False).findings == ()
+
+
+def test_links_as_wrong_as_stated_are_no_offset_of_a_short_motion() -> None:
+    """What they weigh too much looks like one, or like friction, as long as the arm stays about one posture."""
+    problem = gen3_problem(np.random.default_rng(7), KnownRobotConfig())  # a draw where it does
+    all_of_it = simulated(problem)
+    short = Signals(*(values[:440] for values in (all_of_it.t, all_of_it.q, all_of_it.qd, all_of_it.tau)))
+    assert check_arm(problem.robot, IntervalIdentifierConfig(), short, thorough=False).findings == ()
+
+
 def test_only_what_no_stated_error_explains_is_a_finding(gen3: Problem) -> None:
     """Velocities that read badly, of joints that turn round, as stated; and a torque that comes and goes besides."""
     good, robot = simulated(gen3), gen3.robot
