@@ -56,7 +56,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
         """State of the demo in a line."""
 
     def news(self, watch: AnyWatch) -> str:
-        """What of the line, if it is another than before, is worth a new line; by default any of it."""
+        """Part of the line that is worth a new one when it changes; by default all of it."""
         return self.line(watch)
 
     # --
