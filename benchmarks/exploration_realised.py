@@ -77,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     named = {name: records[k :: len(chosen.plans)] for k, name in enumerate(chosen.plans)}
     kept = [k for k in range(chosen.seeds) if not any("failed" in rows[k] for rows in named.values())]
     if kept:
-        _tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()}, _asked(chosen.seed))
+        truth = true_values(simulated_session(0.01, chosen.seed, motion="commanded")[1])
+        _tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()}, truth)
     failed = [
         f"seed {key['seed']}: {row['failed']}." for key, row in zip(keys, records, strict=True) if "failed" in row
     ]
@@ -143,15 +144,21 @@ def errors(result: SamplingResult, truth: Mapping[str, float]) -> Array:
     return np.array([values[name] - truth[name] for name in NAMES])
 
 
-def _asked(seed: int) -> Array:
-    """(Q,) the precision that `sampling.verdict` asks of each parameter."""
-    _, sim = simulated_session(0.01, seed, motion="commanded")
-    truth, verdict = true_values(sim), SamplingConfig().verdict
-    parts = {"c": verdict.distance, "I": verdict.inertia}
-    return np.array([parts.get(n[0], verdict.relative) * (1.0 if n[0] == "c" else truth[n]) for n in NAMES])
+def in_units(found: Array, truth: Mapping[str, float]) -> Array:
+    """Errors (..., Q) in units of the precision that `sampling.verdict` asks of each parameter.
+
+    Strengths by what they take away from torques, as plans are made: the square of the guess over the strength.
+    """
+    config = SamplingConfig()
+    verdict, guess = config.verdict, config.unknowns.strength_guess
+    own, parts = np.array([truth[name] for name in NAMES]), {"c": verdict.distance, "I": verdict.inertia}
+    asked = np.array([parts.get(n[0], verdict.relative) * (1.0 if n[0] == "c" else truth[n]) for n in NAMES])
+    curved = np.array([name.startswith("strength") for name in NAMES])
+    taken = (guess / np.maximum(own + found, 1e-3)) ** 2 - (guess / own) ** 2
+    return np.asarray(np.where(curved, taken / (2.0 * verdict.relative), found / asked))
 
 
-def _tell(report: Report, found: Mapping[str, Sequence[Record]], asked: Array) -> None:
+def _tell(report: Report, found: Mapping[str, Sequence[Record]], truth: Mapping[str, float]) -> None:
     column = {
         what: {name: np.array([row[what] for row in rows]) for name, rows in found.items()}
         for what in ("errors", "promised", "claimed")
@@ -168,8 +175,9 @@ def _tell(report: Report, found: Mapping[str, Sequence[Record]], asked: Array) -
     )
     if "chance" in after:
         report.section("Squared errors, relative to those after chance")
-        sums = {name: float(((values / asked) ** 2).sum()) for name, values in after.items()}
-        ratios = {name: (values / after["chance"]) ** 2 for name, values in after.items() if name != "chance"}
+        units = {name: _root(in_units(values, truth)) for name, values in column["errors"].items()}
+        sums = {name: float((values**2).sum()) for name, values in units.items()}
+        ratios = {name: (values / units["chance"]) ** 2 for name, values in units.items() if name != "chance"}
         report.table(
             ("parameter", *(f"`{name}`" for name in ratios)),
             [(name, *(f"{ratio[k]:.2f}" for ratio in ratios.values())) for k, name in enumerate(NAMES)]

@@ -11,7 +11,7 @@ import pytest
 from shared.benchmark_report import only_report
 
 from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_truth
-from benchmarks.exploration_realised import NAMES
+from benchmarks.exploration_realised import NAMES, in_units
 from benchmarks.peers.tpe import tpe
 
 
@@ -45,6 +45,12 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     assert float(mean.split("|")[2]) == pytest.approx(0.25, rel=0.3)
     (ratio,) = (line for line in text.splitlines() if line.startswith("| median"))
     assert [float(word) for word in ratio.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.15)
+
+
+def test_errors_are_counted_in_what_is_asked_and_a_strength_by_the_torque_that_it_takes() -> None:
+    truth = dict.fromkeys(NAMES, 25.0)
+    found = in_units(np.array([5.0, *[0.02] * 3, *[2.5] * 3, 175.0, 25.0, -5.0]), truth)
+    assert found == pytest.approx([1.0, *[2.0] * 3, *[0.5] * 3, -63 / 64 / 0.4, -0.75 / 0.4, 0.5625 / 0.4])
 
 
 def test_a_log_that_is_too_short_is_refused_in_words_and_others_are_counted(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ Self = TypeVar("Self", bound="LiveScreen")  # type: ignore[type-arg]
 
 _PERIOD = 2.0  # between two lines where nothing can be redrawn [s]
 _FRAME = 0.3  # between two drawings [s]
+_REMINDER = 30.0  # between two lines that say the same [s]
 
 
 class LiveScreen(ABC, Generic[AnyWatch]):
@@ -34,7 +35,7 @@ class LiveScreen(ABC, Generic[AnyWatch]):
         self.console = Console(highlight=False)
         self._title = title
         self._live: Live | None = None
-        self._due = 0.0
+        self._due, self._said, self._reminder = 0.0, "", 0.0
 
     # -- what each demo gives
 
@@ -53,6 +54,10 @@ class LiveScreen(ABC, Generic[AnyWatch]):
     @abstractmethod
     def line(self, watch: AnyWatch) -> str:
         """State of the demo in a line."""
+
+    def news(self, watch: AnyWatch) -> str:
+        """Part of the line that is worth a new one when it changes; by default all of it."""
+        return self.line(watch)
 
     # --
 
@@ -95,7 +100,8 @@ class LiveScreen(ABC, Generic[AnyWatch]):
         self._due = now + (_FRAME if self._live is not None else _PERIOD if begun else 0.0)
         if self._live is not None:
             self._live.update(self.drawing(watch, note) if begun else Text(self._title), refresh=True)
-        elif begun:
+        elif begun and (self.news(watch) + note != self._said or now >= self._reminder):
+            self._said, self._reminder = self.news(watch) + note, now + _REMINDER
             _say(self.line(watch) + (f"; {note}" if note else ""))
 
 

@@ -24,12 +24,19 @@ class SamplingScreen(LiveScreen[SamplingWatch]):
         return _table(watch)
 
     def line(self, watch: SamplingWatch) -> str:
-        masses = [f"mass {row.value:.2f} kg, sigma {row.sigma:.2g}" for known in watch.known for row in known[:1]]
-        return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *masses])
+        return "; ".join([f"{watch.elapsed:5.1f} s  {watch.activity}", *_masses(watch)])
+
+    def news(self, watch: SamplingWatch) -> str:
+        """Stages, segments and masses, without the steps of a search."""
+        return "; ".join([watch.activity.partition(":")[0], *_masses(watch)])
 
     def drawing(self, watch: SamplingWatch, note: str) -> Group:
         lines = [Text(), Text(f"{watch.elapsed:6.1f} s  {watch.activity}")]
         return Group(_table(watch), *lines, *([Text(note)] if note else []))
+
+
+def _masses(watch: SamplingWatch) -> list[str]:
+    return [f"mass {row.value:.2f} kg, sigma {row.sigma:.2g}" for known in watch.known for row in known[:1]]
 
 
 def _table(watch: SamplingWatch) -> Table:

@@ -43,6 +43,7 @@ class Solution:
         lower, upper: (K,) held at that bound.
         converged: the last step was small.
         prior, loss: that it was solved with.
+        fresh: derivatives were simulated there, all of them.
     """
 
     problem: ClipProblem
@@ -54,13 +55,16 @@ class Solution:
     prior: Gaussian
     rollout: Rollout
     loss: Huber | None
+    fresh: bool
 
     def linearise(self) -> Solution:
         """The same with derivatives simulated there, which a search has followed by secants."""
+        if self.fresh:
+            return self
         rollout = _linearise(self.problem, self.parameters, None)
         equations = _assemble(self.problem, rollout, self.parameters, self.prior, self.loss)
         below, above = equations.active_bounds(self.parameters, *_bounds(self.problem))
-        return replace(self, equations=equations, lower=below, upper=above, rollout=rollout)
+        return replace(self, equations=equations, lower=below, upper=above, rollout=rollout, fresh=True)
 
     def remaining(self) -> Array:
         """(K,) the step that would come next, were there no end to them."""
@@ -106,7 +110,7 @@ def solve_clips(
     """
     lower, upper = _bounds(problem)
     reach = problem.unknowns.column("reach")
-    damping, converged, stale, loss = 1e-4, False, False, None
+    damping, converged, stale, fresh, loss = 1e-4, False, False, by_start is None, None
     rollout = _linearise(problem, parameters, by_start)
     equations = _assemble(problem, rollout, parameters, prior, None)
     for number in range(iterations):
@@ -125,7 +129,7 @@ def solve_clips(
             if cost < equations.cost or damping > _LARGEST_DAMPING:
                 break
             if stale:  # it may be the derivatives that lead astray
-                rollout, stale = _linearise(problem, parameters, None), False
+                rollout, stale, fresh = _linearise(problem, parameters, None), False, True
                 equations = _assemble(problem, rollout, parameters, prior, loss)
             else:
                 damping *= 10.0
@@ -133,7 +137,7 @@ def solve_clips(
             break
         converged = 2.0 * step.shift < tolerance * _spread(cost, equations)
         problem = replace(problem, guess=problem.coordinates.state(problem.guess, starts))
-        parameters, damping = tried, max(damping * 0.1, 1e-6)
+        parameters, damping, fresh = tried, max(damping * 0.1, 1e-6), False
         if progress is not None:
             progress(cost)
         if converged:  # so near that derivatives are still those
@@ -142,12 +146,12 @@ def solve_clips(
             break
         rollout = _update(problem, rollout, step.parameters, starts, residual)
         stale = (number + 1) % _ANEW > 0
-        if not stale:
+        if not stale and number + 1 < iterations:  # nothing would be solved with them after the last step
             kept = None if (number + 1) % (2 * _ANEW) else rollout.by_start
-            rollout = _linearise(problem, parameters, kept)
+            rollout, fresh = _linearise(problem, parameters, kept), kept is None
         equations = _assemble(problem, rollout, parameters, prior, loss)
     below, above = equations.active_bounds(parameters, lower, upper)
-    return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss)
+    return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss, fresh)
 
 
 def _linearise(problem: ClipProblem, parameters: Array, by_start: Array | None) -> Rollout:

@@ -4,8 +4,10 @@
 import math
 from types import SimpleNamespace
 
+import pytest
 from rich.console import Console
 
+from sysid_nodes.cli.demo import live_screen
 from sysid_nodes.cli.sampling.demo_screen import SamplingScreen
 from sysid_nodes.cli.sampling.demo_watch import PLANNER, SamplingWatch
 from sysid_nodes.reports.sampling.stages import Known
@@ -54,3 +56,18 @@ def test_the_demo_ends_by_what_the_nodes_tell_in_keys_of_their_own():
         watch = SamplingWatch({}, None, None)
         watch.take({"diagnostics": told, "count": 1})
         assert (watch.trouble, watch.finished) == (trouble, bool(trouble))
+
+
+@pytest.mark.parametrize("stage", ["planning, segment 1 of 2: {:.0f} of 90", "robot follows its plan"])
+def test_without_a_terminal_a_stage_is_a_line_and_one_every_half_minute(stage, capsys, monkeypatch):
+    now = 0.0
+    monkeypatch.setattr(live_screen.time, "monotonic", lambda: now)
+    screen = SamplingScreen("")
+    for now in range(91):
+        screen.show(SimpleNamespace(recorded=1, elapsed=float(now), activity=stage.format(now), known=[]))
+    now = 92.0
+    masses = [rows(("mass", "kg", 11.6, 0.1))]
+    screen.show(SimpleNamespace(recorded=1, elapsed=92.0, activity=stage.format(90), known=masses))
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["0.0", "30.0", "60.0", "90.0", "92.0"]
+    assert "mass 11.60 kg" in lines[-1]

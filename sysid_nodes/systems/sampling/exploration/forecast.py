@@ -59,8 +59,10 @@ class Forecast:
         held, plain = np.diag(posterior.covariance) <= 0.0, invert(posterior.information)
         at = _inside(posterior.values, np.sqrt(np.diag(np.where(held, plain, posterior.covariance))), unknowns)
         self._natural = jacobian(self.asked, at)
-        wanted = [q.wanted(q.value(at)) for q in self.asked if q.wanted is not None]
-        self._slopes = self._natural / np.maximum(wanted, 1e-9)[:, None]
+        # A strength counts by what it takes away from torques, which is linear, and as of the one that is guessed:
+        # relative to a bound's, ten times too large, it would outweigh all others a thousand times.
+        curved = np.array([bool(q.coordinate) for q in self.asked])[:, None]
+        self._slopes = np.where(curved, self._whiten(unknowns.column("guess")), self._whiten(at))
         # The identification that is to follow takes its clips from both motions alike.
         share = config.duration / (config.duration + posterior.duration)
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
@@ -113,6 +115,11 @@ class Forecast:
     def sigmas(self, told: WalkInformation) -> Array:
         """(Q,) standard deviations to be expected."""
         return self._root(self._covariance(told))
+
+    def _whiten(self, vector: Array) -> Array:
+        """(Q, K) derivatives of the parameters asked for, each over what is asked of it."""
+        wanted = [q.wanted(q.value(vector)) for q in self.asked if q.wanted is not None]
+        return np.asarray(jacobian(self.asked, vector) / np.maximum(wanted, 1e-9)[:, None])
 
     def _covariance(self, told: WalkInformation) -> Array:
         inverse = invert(told.information)

@@ -138,6 +138,15 @@ def test_a_strength_near_its_bound_is_promised_as_of_one_a_sigma_within_it():
     assert abs(forecast._natural[at, k]) == pytest.approx(slope, rel=1e-3)
 
 
+def test_a_strength_at_its_bound_counts_in_a_plan_as_the_one_that_is_guessed():
+    k, values = UNKNOWNS.index["saturation:hip"], POSTERIOR.values.copy()
+    values[k] = UNKNOWNS.items[k].lower
+    forecast = planner(replace(POSTERIOR, values=values)).forecast
+    row = forecast._slopes[[q.name for q in forecast.asked].index("strength.hip")]
+    assert row[k] == pytest.approx(-1.0 / (2.0 * SAMPLING.verdict.relative), rel=1e-6)
+    assert not np.delete(row, k).any()
+
+
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
