@@ -72,7 +72,7 @@ wheel: setup  ## dist/*.whl with the compiled kernel, installs without a compile
 		SYSID_WHEEL_PINOCCHIO="$$($(python) -c 'from importlib.metadata import version; print(version("libpinocchio"))')" \
 		$(python) -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 	@rm -rf sysid_nodes.egg-info  # the wheel's version, which in the working folder is not that of the installed package
-	$(if $(BUNDLE),$(python) -m pip wheel -q --disable-pip-version-check -c requirements/constraints.txt -w dist "$$(ls -t dist/sysid_nodes-*.whl | head -1)[batch]")
+	$(if $(BUNDLE),$(python) -m pip wheel -q --disable-pip-version-check -c requirements/constraints.txt -w dist "$$(ls -t dist/sysid_nodes-*.whl | head -1)[batch]" pip)
 
 bench: setup  ## rerun the benchmarks behind benchmarks/reports (nine hours), or BENCHES="speed delay"; refuses uncommitted code but with BENCH=--dirty
 	@$(python) -m pip install -qq --disable-pip-version-check --no-deps -r requirements/bench-peers.txt

@@ -99,7 +99,9 @@ class OnlineSampling:
         """Counts motion and rest, and notes when the one has been followed by the other."""
         recent = self._recent
         recent.append((stamp, q))
-        while recent and recent[0][0] < stamp - MOVING_WINDOW:
+        # All that is in any window that ended since the last look, on the grid of the simulations too: the whole
+        # recording tells every motion, and none may be forgotten that lay between two looks.
+        while recent and recent[0][0] < self._looked - MOVING_WINDOW - self.config.sampling.step:
             recent.popleft()
         if stamp < self._looked + _LOOK:
             return

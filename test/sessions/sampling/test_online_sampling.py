@@ -113,6 +113,24 @@ def test_readings_of_a_robot_that_stands_are_forgotten_and_its_motion_is_not(ask
     assert kept.faults == ()
 
 
+def test_a_twitch_between_two_looks_is_not_forgotten(asked):
+    """A swing that is large enough in one window of them all: what the whole recording tells, the rest of it tells."""
+    rows = []
+    for t, kind, what in messages(2.0, after=6.0):
+        twitch = 0.0305 * max(0.0, 1.0 - abs(t - 6.05) / 0.4)
+        if kind == "joints":
+            q = what.values["joint_position"] + twitch
+            what = Readings(t, {"joint_position": q, "joint_velocity": np.zeros(12)}, ROBOT.joint_names)
+        rows.append((t, kind, what))
+    online, whole = OnlineSampling(ROBOT, CONFIG), SamplingSession(ROBOT, CONFIG)
+    play(online, rows)
+    play(whole, rows)
+    assert asked
+    kept, all_of_it = online.session.log(), whole.log()
+    assert kept.t[kept.usable] == pytest.approx(all_of_it.t[all_of_it.usable], abs=1e-9)
+    assert all_of_it.t[all_of_it.usable][-1] > 6.0, "the twitch counts as motion"
+
+
 def test_of_a_motion_without_end_the_newest_is_kept_and_the_estimate_says_so(monkeypatch):
     @dataclass(frozen=True)
     class Found:
