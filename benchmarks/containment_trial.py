@@ -258,10 +258,9 @@ def radius_used(data: Data) -> float:
     reach = Reach(pipeline.chain, np.zeros(pipeline.chain.n))
     builder = RowBuilder(pipeline.chain, reach, pipeline.noise, pipeline.unknowns)
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
-    _, over_several, _ = WindowSpans(data.config.set_membership.spans).ending_with(data.samples, edges)
-    edges = np.concatenate([edges, over_several])
     theta = data.arm.theta
-    rows = builder.build(data.samples, edges, theta)
+    lengths = WindowSpans(data.config.set_membership.spans).lengths
+    rows, _ = builder.finish_spans(builder.draft(data.samples, edges), theta, lengths, 0)
     residual = np.abs(rows.coefficients @ data.arm.problem.p)
     return float((residual / rows.total_radius(Bounds(theta, theta))).max())
 

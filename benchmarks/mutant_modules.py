@@ -83,12 +83,20 @@ SUBJECTS = {
     "rows": Subject(
         tuple(
             f"systems/interval/{name}.py"
-            for name in ("row_builder", "momentum_rows", "torque_integrals", "transmitted_torque", "windowed_samples")
+            for name in (
+                "row_builder",
+                "row_parts",
+                "momentum_rows",
+                "torque_integrals",
+                "transmitted_torque",
+                "windowed_samples",
+            )
         ),
         tuple(
             f"systems/interval/test_{name}.py"
             for name in (
                 "rows_by_hand",
+                "row_parts",
                 "torque_integrals",
                 "radius_by_hand",
                 "row_builder",
@@ -239,18 +247,6 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         f"{_CERTIFICATE}/judgement.py",
         "share = np.where(np.isfinite(limit), values / np.where(np.isfinite(limit), limit, 0.0), np.inf)",
     ): "instead of an infinite limit, whose quotient is not used",
-    (
-        "systems/interval/windowed_samples.py",
-        "padded = np.vstack([intervals, np.full((1, intervals.shape[1]), +np.inf)])",
-    ): _IN_NONE,
-    (
-        "systems/interval/windowed_samples.py",
-        "padded = np.vstack([intervals, np.full(( 2, intervals.shape[1]), -np.inf)])",
-    ): _IN_NONE,
-    (
-        "systems/interval/windowed_samples.py",
-        "padded = np.vstack([intervals, np.zeros(( 2, intervals.shape[1]))])",
-    ): _IN_NONE,
     ("systems/interval/windowed_samples.py", "padded = np.append(intervals.any(axis=1), True)"): _IN_NONE,
     (
         "systems/interval/nominal_radius.py",
@@ -270,7 +266,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ): "what is picked by position, however it is indexed, is the same",
     (
         "systems/interval/nominal_radius.py",
-        "return np.stack(out).reshape(len(out), *speed.shape, - 2)",
+        "return np.stack([at_edges, within]).reshape(2, len(errors), *speed.shape, - 2)",
     ): "NumPy takes any negative length for the one that is left",
 }
 """Reason why nobody can tell a mutant from the original, by file and mutated line (stripped)."""

@@ -99,9 +99,9 @@ class SetMembershipConfig:
 
     max_rows: int = option(400, "inequality rows kept; the least useful are dropped", minimum=20, maximum=100000)
     spans: int = option(
-        1,
-        "rows also over 2 up to so many windows in a row (itemised noise): the longer a window, the less do errors at "
-        "its ends weigh; each length costs about as much time as the windows do",
+        4,
+        "rows also over 2, 4 and 8 windows in a row, up to so many (itemised noise): the longer a row, the less do "
+        "errors at its ends weigh",
         minimum=1,
         maximum=8,
     )

@@ -113,7 +113,8 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     """How each body's norms nu enter the radius of each row.
 
     Returns:
-        (3, W, n, n, 3): cause (position, velocity, sampling), window, row (joint k), body i, norm.
+        (2, 3, W, n, n, 3): at both edges or between them, cause (position, velocity, sampling), window, row (joint k),
+        body i, norm.
     """
     unit = unit_motions(levers)
     speed, dv = motion.speed, motion.dv
@@ -128,7 +129,7 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
     momentum_dv = 2.0 * _pair(unit, error)
     f_dv = _pair(_cross(_sum_before(_times(unit, dv)), unit), body) + _pair(turning, error)
 
-    position = _position(levers, motion, unit, body, turning)
+    at_edges, within = _position(levers, motion, unit, body, turning)
     slope, curvature = _slopes(unit, speed, acceleration, np.broadcast_to(motion.jerk, speed.shape))
     bend = np.einsum("l,wklic->wkic", motion.acceleration, levers.hessian)
     bend += levers.third_along(speed, speed)
@@ -137,14 +138,14 @@ def body_coefficients(levers: Levers, motion: MotionBounds) -> Array:
         + motion.smooth[:, None, None, None] / 12.0 * curvature
         + motion.cube[:, None, None, None] / 12.0 * bend
     )
-    return np.stack([position, momentum_dv + span * f_dv, sampling])
+    return np.stack([[at_edges, momentum_dv, np.zeros_like(sampling)], [within, span * f_dv, sampling]])
 
 
-def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turning: Pair) -> Array:
+def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turning: Pair) -> tuple[Array, Array]:
     """Effect of the position errors: of both ends on the momentum, of every sample on the integrand."""
     n = len(levers.alpha)
     order = np.arange(n)
-    total = np.zeros((*levers.lam.shape, 3))
+    at_edges, within = np.zeros((2, *levers.lam.shape, 3))
     for joint in range(n):  # derivative with respect to q_joint
         pick = slice(joint, joint + 1)
         own, own_turning = (unit[0][:, pick], unit[1][:, pick]), (turning[0][:, pick], turning[1][:, pick])
@@ -156,8 +157,9 @@ def _position(levers: Levers, motion: MotionBounds, unit: Pair, body: Pair, turn
         second = (np.where(farther, low[0], high[0]), np.where(farther, low[1], high[1]))
         integrand = _pair(second, body) + _pair(turning, own_turning) + levers.hessian[:, :, joint]
         error = motion.dq[:, joint, None, None, None]
-        total += error * (2.0 * momentum + motion.duration[:, None, None, None] * integrand)
-    return total
+        at_edges += error * 2.0 * momentum
+        within += error * motion.duration[:, None, None, None] * integrand
+    return at_edges, within
 
 
 def _slopes(unit: Pair, speed: Array, acceleration: Array, jerk: Array) -> tuple[Array, Array]:

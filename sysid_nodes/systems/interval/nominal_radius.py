@@ -37,6 +37,7 @@ from sysid_nodes.systems.interval.error_radius import (
 from sysid_nodes.systems.interval.momentum_rows import body_norms
 from sysid_nodes.systems.interval.positions import Positions
 from sysid_nodes.systems.interval.reach import Levers
+from sysid_nodes.systems.interval.row_parts import by_place
 from sysid_nodes.systems.interval.windowed_samples import WindowedSamples
 
 Array = npt.NDArray[np.float64]
@@ -44,6 +45,9 @@ Line = tuple[Array, Array]
 """Directions in positions and velocities, (W, n) each."""
 
 _ROUNDING = 1.0 + 1e-9
+
+_HAS_EDGES = ((1.0, 1.0), (1.0, 0.0), (0.0, 0.0), (0.0, 1.0))
+"""Whether the momentum at its first and last sample counts, by a window's place."""
 
 
 def nominal_radius(
@@ -55,7 +59,9 @@ def nominal_radius(
     motion: MotionBounds,
     levers: Levers,
 ) -> Array:
-    """(3, W, n) radius of the rows by cause (position, velocity, sampling) for inertial parameters theta (10 n,).
+    """(4, 3, W, n) what windows add to the radius by place (`row_parts`) and cause (position, velocity, sampling).
+
+    For inertial parameters theta (10 n,).
 
     Args:
         chain: the kinematic tree.
@@ -67,12 +73,15 @@ def nominal_radius(
     qd = windows.samples.qd[positions.index[picks.entries]]
     found = momentum_derivatives(chain, theta, reference.at_velocities(chain.tree, levers.places, qd))
     dq, dv = motion.dq[:, None, :], motion.dv[:, None, :]
+    mass = np.abs(found.mass)
+    start, end = ((edge(mass) * dv).sum(axis=2) for edge in (picks.first, picks.last))
+    position = _position(picks, found, dq, positions.travel_error[:, None, :])
+    within = picks.sum(picks.weight, np.abs(found.rate_by_velocity), dv)
+    sampling = _sampling(picks, found, motion, [picks.share(each.ravel()) for each in (*roughness, windows.dt**3)])
     radius = np.stack(
         [
-            _position(picks, found, dq, positions.travel_error[:, None, :]).sum(axis=2),
-            (_edges(picks, np.abs(found.mass)) * dv).sum(axis=2)
-            + picks.sum(picks.weight, np.abs(found.rate_by_velocity), dv),
-            _sampling(picks, found, motion, [picks.share(each.ravel()) for each in (*roughness, windows.dt**3)]),
+            np.stack([position[place], start * begins + end * ends + within, sampling])
+            for place, (begins, ends) in enumerate(_HAS_EDGES)
         ]
     )
     bodies = theta.reshape(chain.n, 10)
@@ -82,7 +91,8 @@ def nominal_radius(
     stray = np.where(smooth, motion.jerk * pause**2 / 8.0 + 2.0 * motion.acceleration * windows.stamp_error,
                      motion.acceleration * pause / 2.0)  # fmt: skip
     between = (motion.acceleration * pause**2 / 8.0, stray)
-    return (radius + _remainder(motion, levers, between, picks.away[:, None] + pause) @ norms.ravel()) * _ROUNDING
+    rest = _remainder(motion, levers, between, picks.away[:, None] + pause) @ norms.ravel()
+    return (radius + by_place(rest)) * _ROUNDING
 
 
 @dataclass(frozen=True)
@@ -153,20 +163,20 @@ class _Picks:
         return np.asarray(values[np.append(self.starts[1:], len(values)) - 1])
 
 
-def _edges(picks: _Picks, size: Array) -> Array:
-    return picks.first(size) + picks.last(size)
-
-
-def _position(picks: _Picks, found: MomentumDerivatives, dq: Array, travel: Array) -> Array:
-    """(W, n, n) effect of each joint's position errors."""
+def _position(picks: _Picks, found: MomentumDerivatives, dq: Array, travel: Array) -> list[Array]:
+    """(W, n) effect of the position errors, by place."""
     by_rate = found.rate_by_position
     size = picks.integral(picks.weight, np.abs(by_rate))
-    independent = (_edges(picks, np.abs(found.by_position)) + size) * dq
     late, early = (picks.integral(weight, by_rate) for weight in (picks.late, picks.weight - picks.late))
-    end, start = picks.last(found.by_position) - late, -picks.first(found.by_position) - early
-    a, b = np.abs(end), np.abs(start)
-    line = np.minimum((a + b) * dq, np.abs(end + start) * dq + np.minimum(a, b) * travel)
-    return np.asarray(np.minimum(independent, line + size * travel))
+    first, last = picks.first(found.by_position), picks.last(found.by_position)
+    out = []
+    for begins, ends in _HAS_EDGES:
+        end, start = ends * last - late, -begins * first - early
+        a, b = np.abs(end), np.abs(start)
+        independent = (begins * np.abs(first) + ends * np.abs(last) + size) * dq
+        line = np.minimum((a + b) * dq, np.abs(end + start) * dq + np.minimum(a, b) * travel)
+        out.append(np.minimum(independent, line + size * travel).sum(axis=2))
+    return out
 
 
 def _sampling(picks: _Picks, found: MomentumDerivatives, motion: MotionBounds, shares: list[Array]) -> Array:
@@ -181,7 +191,7 @@ def _sampling(picks: _Picks, found: MomentumDerivatives, motion: MotionBounds, s
 
 
 def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array) -> Array:
-    """(3, W, n, 3 n) what is of second order, on the norms of all bodies.
+    """(2, 3, W, n, 3 n) what is of second order at both edges and between them, on the norms of all bodies.
 
     Args:
         between: how far positions and velocities may be off their straight lines between samples.
@@ -198,12 +208,11 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     # Readings' own errors act on the momentum at the ends, where nothing is between samples.
     momentum = _mixed(momentum_curvature, unit, speed, errors[:-1], (motion.dq, motion.dv))
     rate = _mixed(rate_curvature, unit, speed, errors, total)
-    out = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
-    for index in (0, 1):
-        out[index] += momentum[index]
+    within = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     along = rate_curvature(unit, speed, speed, acceleration) + levers.third_along(speed, speed)
-    out[2] += motion.cube[:, None, None, None] / 12.0 * along
-    return np.stack(out).reshape(len(out), *speed.shape, -1)
+    within[2] += motion.cube[:, None, None, None] / 12.0 * along
+    at_edges = [momentum[0], momentum[1], np.zeros_like(momentum[0])]
+    return np.stack([at_edges, within]).reshape(2, len(errors), *speed.shape, -1)
 
 
 def _mixed(curvature: Callable[..., Array], unit: Pair, speed: Array, errors: Sequence[Line], other: Line) -> Array:

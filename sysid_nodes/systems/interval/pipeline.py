@@ -40,7 +40,7 @@ from sysid_nodes.systems.interval.estimate.estimator import (
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
-from sysid_nodes.systems.interval.momentum_rows import MomentumRows, join, select
+from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
@@ -99,16 +99,13 @@ class IntervalPipeline:
         self.noise = Noise.from_config(noise, self.robot.n, self.robot.encoder_step)
         found = self.calibration
         power = per_joint(config.known_robot.viscous_power, self.robot.n, "known_robot.viscous_power")
-        self._builder, self._span_builder = (
-            RowBuilder(
-                self.chain,
-                self._reach,
-                self.noise,
-                self.unknowns,
-                power if found is None else found.viscous_power,
-                None if found is None else found.transmitted,
-            )
-            for _ in range(2)  # each remembers what it measured last
+        self._builder = RowBuilder(
+            self.chain,
+            self._reach,
+            self.noise,
+            self.unknowns,
+            power if found is None else found.viscous_power,
+            None if found is None else found.transmitted,
         )
 
     def reset(self) -> None:
@@ -174,44 +171,31 @@ class IntervalPipeline:
         start, tightened = self._clock(), False
         ids, edges = self._count.accept(samples, edges, self._violations(samples, edges))
         if edges.size:
-            draft = self._builder.draft(samples, edges)
+            joined, all_edges, before = self._spans.joined(samples, edges)
+            self._spans.keep(joined, all_edges)
+            draft = self._builder.draft(joined, all_edges)
             about = self.result.nominal
             if self._method.contradiction is None:
-                self._estimator.add(draft.rows)
+                self._estimator.add(select(draft.rows, slice(before, None)))
                 if thorough:  # a long step: its own estimate is better than the one before it
                     about = self._method.nominal(self._estimator)
             about = np.where(np.isfinite(about), about, self.config.prior.bounds.centre)
-            rows = self._builder.finish(draft, about)
+            rows, owner = self._builder.finish_spans(draft, about, self._spans.lengths, before)
+            single = select(rows, slice(0, len(edges)))
             if self._method.contradiction is None:
-                self._measure_excitation(rows)
-            tightened = self._method.step(*self._with_spans(samples, edges, rows, ids), thorough)
-            self._archive.add(rows)
+                self._measure_excitation(single)
+            order = np.argsort(rows.t[:, 1], kind="stable")
+            tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
+            self._archive.add(single)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
     def _violations(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> Mapping[str, npt.NDArray[np.bool_]]:
-        """Windows (W,) that contradict an assumption, by assumption; alone, or with those before them."""
-        found = dict(self._missing.violations(samples, edges, self.noise))
-        found |= self._builder.violations(samples, edges)
-        good = np.flatnonzero(~np.any([*found.values(), np.zeros(len(edges), dtype=bool)], axis=0))
-        joined, spans, owner = self._spans.ending_with(samples, edges[good])
-        if len(spans):
-            for name, mask in self._span_builder.violations(joined, spans).items():
-                found[name] = found[name].copy()
-                found[name][good[owner[mask]]] = True
-        return found
-
-    def _with_spans(
-        self, samples: JointSamples, edges: npt.NDArray[np.intp], rows: MomentumRows, ids: npt.NDArray[np.int64]
-    ) -> tuple[MomentumRows, npt.NDArray[np.int64]]:
-        """The windows' rows with those of the stretches that end with them, by their ends."""
-        joined, spans, owner = self._spans.ending_with(samples, edges)
-        self._spans.keep(samples, edges)
-        if not len(spans):
-            return rows, ids
-        rows, ids = join(rows, self._span_builder.build(joined, spans, rows.about)), np.append(ids, ids[owner])
-        order = np.argsort(rows.t[:, 1], kind="stable")
-        return select(rows, order), ids[order]
+        """Windows (W,) that contradict an assumption, by assumption."""
+        return {
+            **self._missing.violations(samples, edges, self.noise),
+            **self._builder.violations(samples, edges),
+        }
 
     def _measure_excitation(self, rows: MomentumRows) -> None:
         radius = rows.total_radius(self.config.prior.bounds).ravel()

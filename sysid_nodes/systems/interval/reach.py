@@ -13,7 +13,7 @@ from sysid_nodes.models.chain import Chain
 
 Array = npt.NDArray[np.float64]
 
-_STRIDE = 0.005
+_STRIDE = 0.01
 """Kinematics are evaluated about this often [s]; what may happen in between is added."""
 
 

@@ -7,7 +7,7 @@ keeps the balance from being exact is bounded and carried along, cause by cause.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,11 +33,13 @@ from sysid_nodes.systems.interval.momentum_rows import (
     TORQUE_RELATIVE,
     MomentumRows,
     body_norms,
+    select,
 )
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal_radius import nominal_radius
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
+from sysid_nodes.systems.interval.row_parts import EDGES_COUNTED, RowParts, by_place
 from sysid_nodes.systems.interval.torque_integrals import TorqueIntegrals, integrate_torque
 from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque, power_of_speed
 from sysid_nodes.systems.interval.unknowns import Unknowns
@@ -67,9 +69,15 @@ class _Measured:
 
 @dataclass(frozen=True)
 class Draft:
-    """Rows without their radius for errors of the motion, and what that is made of."""
+    """Rows without their radius for errors of the motion, and what that is made of.
+
+    Attributes:
+        jump: (W - 1, n, 10 n) momentum at a window's start less that at the end of the one before; zero but where these
+            are one sample.
+    """
 
     rows: MomentumRows
+    jump: Array
     windows: WindowedSamples
     roughness: tuple[Array, Array]
     positions: Positions
@@ -130,18 +138,36 @@ class RowBuilder:
         measured = self._measure(samples, edges)
         windows, positions = measured.windows, measured.positions
         torque = integrate_torque(windows, self._noise)
-        coefficients = self._coefficients(windows, positions, torque)
+        coefficients, jump = self._coefficients(windows, positions, torque)
         motion = self._motion_bounds(measured)
         causes = self._radius_by_motor(windows, positions, motion, torque)
         causes[ROUNDING] = _ROUNDING_SHARE * (np.abs(coefficients) @ self._size)
         bare = np.zeros((*coefficients.shape[:2], len(BODY_CAUSES), 3))
         rows = MomentumRows(samples.t[edges], coefficients, self._stack(causes), bare, self._unknowns.prior.centre)
-        return Draft(rows, windows, measured.roughness, positions, motion)
+        return Draft(rows, jump, windows, measured.roughness, positions, motion)
 
     def finish(self, draft: Draft, about: Array) -> MomentumRows:
         """The rows with their whole radius. Arguments as above."""
         if not self._noise.itemised:
             return replace(draft.rows, about=about)
+        return self.parts(draft, about).over((1,))[0]
+
+    def finish_spans(
+        self, draft: Draft, about: Array, lengths: Sequence[int], before: int
+    ) -> tuple[MomentumRows, Edges]:
+        """Rows over so many windows in a row that end with a window from `before` on, those over one window first.
+
+        Returns:
+            The rows, and the window from `before` on that each ends with. Arguments otherwise as above.
+        """
+        if not self._noise.itemised:
+            return self.finish(draft, about), np.arange(len(draft.rows.t))
+        rows, last = self.parts(draft, about).over(lengths)
+        new = last >= before
+        return select(rows, new), last[new] - before
+
+    def parts(self, draft: Draft, about: Array) -> RowParts:
+        """What the windows add to rows over themselves and over several of them (noise is itemised)."""
         windows, positions, motion = draft.windows, draft.positions, draft.motion
         times = windows.samples.t[positions.index]
         levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)
@@ -150,14 +176,21 @@ class RowBuilder:
         shares = nominal_radius(self._chain, theta, windows, draft.roughness, positions, motion, levers)
         by_body = body_coefficients(levers, motion)
         bodies = theta.reshape(self._chain.n, 10)
-        by_norms = np.einsum("cwkis,is->cwk", by_body, body_norms(bodies, bodies))
-        # Both are bounds; where steps are long and motions violent, remainders are worse than norms all along.
-        shares = np.where(shares.sum(axis=0) < by_norms.sum(axis=0), shares, by_norms)
-        shares += np.einsum("cwkis,is->cwk", by_body, self._spread)
-        radius = draft.rows.radius.copy()
-        radius[:, :, [CAUSES.index(cause) for cause in BODY_CAUSES]] += np.moveaxis(shares, 0, -1)
-        body_radius = np.moveaxis(by_body[:, :, :, self._unknowns.body, :], 0, 2)
-        return replace(draft.rows, radius=radius, body_radius=body_radius, about=about)
+        radius = np.tile(draft.rows.radius, (len(EDGES_COUNTED), 1, 1, 1))
+        radius[:, :, :, CAUSES.index(VELOCITY)] *= EDGES_COUNTED[:, None, None]
+        return RowParts(
+            t=draft.rows.t,
+            meets=windows.edges[1:, 0] == windows.edges[:-1, 1],
+            coefficients=draft.rows.coefficients,
+            jump=draft.jump,
+            radius=radius,
+            nominal=np.moveaxis(shares, 1, -1),
+            norms=by_place(np.einsum("ecwkis,is->ewkc", by_body, body_norms(bodies, bodies))),
+            spread=by_place(np.einsum("ecwkis,is->ewkc", by_body, self._spread)),
+            body=by_place(np.moveaxis(by_body[:, :, :, :, self._unknowns.body, :], 1, 3)),
+            causes=[CAUSES.index(cause) for cause in BODY_CAUSES],
+            about=about,
+        )
 
     def violations(self, samples: JointSamples, edges: Edges) -> Mapping[str, npt.NDArray[np.bool_]]:
         """Windows (W,) in which the samples themselves contradict an assumption, by assumption.
@@ -226,12 +259,21 @@ class RowBuilder:
             creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
         return bound_positions(samples.q, samples.qd, dt.ravel(), windows.edges, error, creep)
 
-    def _coefficients(self, windows: WindowedSamples, positions: Positions, torque: TorqueIntegrals) -> Array:
-        """(W, n, 15 n or 16 n): momentum less its integral, then the motor terms of each joint."""
+    def _coefficients(
+        self, windows: WindowedSamples, positions: Positions, torque: TorqueIntegrals
+    ) -> tuple[Array, Array]:
+        """(W, n, 15 n or 16 n): momentum less its integral, then motor terms of each joint; and jumps, see `Draft`."""
         n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
         v, entries, ends = samples.qd, positions.index, positions.edges
         (first, last), (begin, end) = windows.edges.T, ends.T
-        momentum, integral = window_regressors(self._chain, samples.t[entries], positions.q, v[entries], ends)
+        meeting = np.flatnonzero(first[1:] == last[:-1])
+        seams = np.column_stack([end[meeting], begin[meeting + 1]])  # from the one's last entry to the other's first
+        found = window_regressors(
+            self._chain, samples.t[entries], positions.q, v[entries], np.concatenate([ends, seams])
+        )
+        momentum, integral = (each[: len(ends)] for each in found)
+        jump = np.zeros((max(len(ends) - 1, 0), *momentum.shape[1:]))
+        jump[meeting] = found[0][len(ends) :]
         signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
         travel = positions.q[end] - positions.q[begin]
         if (power := self._viscous_power) is not None:
@@ -247,7 +289,7 @@ class RowBuilder:
             columns.append(windows.sum(lost * windows.dt))
         for term, column in enumerate(columns):
             coefficients[:, joints, n * (10 + term) + joints] = column
-        return coefficients
+        return coefficients, jump
 
     def _motion_bounds(self, measured: _Measured) -> MotionBounds:
         windows, speed = measured.windows, measured.speed

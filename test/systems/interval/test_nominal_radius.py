@@ -75,7 +75,11 @@ def picks_by_hand(case: Case, w: int) -> list[dict[str, Any]]:
     return out
 
 
-def first_order(case: Case, w: int, found: Any, offset: int) -> Array:
+PLACES = ((1, 1), (1, 0), (0, 0), (0, 1))
+"""Whether a row begins and ends with the window: alone, the first of several, between others, the last."""
+
+
+def first_order(case: Case, w: int, found: Any, offset: int, begins: int, ends: int) -> Array:
     """(3, N) of position, velocity and what happens between samples."""
     draft, picks = case.draft, picks_by_hand(case, w)
     motion, rows = draft.motion, slice(offset, offset + len(picks))
@@ -89,11 +93,12 @@ def first_order(case: Case, w: int, found: Any, offset: int) -> Array:
         size = sum(pick["weight"] * abs(f_q[i, k, j]) for i, pick in enumerate(picks))
         late = sum(pick["late"] * f_q[i, k, j] for i, pick in enumerate(picks))
         early = sum((pick["weight"] - pick["late"]) * f_q[i, k, j] for i, pick in enumerate(picks))
-        end, start = p[-1, k, j] - late, -p[0, k, j] - early
+        first, last = begins * p[0, k, j], ends * p[-1, k, j]
+        end, start = last - late, -first - early
         line = min((abs(end) + abs(start)) * dq, abs(end + start) * dq + min(abs(end), abs(start)) * travel)
-        alone = (abs(p[0, k, j]) + abs(p[-1, k, j]) + size) * dq
+        alone = (abs(first) + abs(last) + size) * dq
         out[0, k] += min(alone, line + size * travel)
-        out[1, k] += (abs(mass[0, k, j]) + abs(mass[-1, k, j])) * dv
+        out[1, k] += (begins * abs(mass[0, k, j]) + ends * abs(mass[-1, k, j])) * dv
         for i, pick in enumerate(picks):
             out[1, k] += pick["weight"] * abs(f_v[i, k, j]) * dv
             for m in pick["after"]:
@@ -103,7 +108,7 @@ def first_order(case: Case, w: int, found: Any, offset: int) -> Array:
     return out
 
 
-def second_order(case: Case, w: int) -> Array:
+def second_order(case: Case, w: int, edges: int) -> Array:
     """(3, N) by the norms of all bodies."""
     motion, levers, draft = case.draft.motion, case.levers, case.draft
     unit, speed, dq, dv = unit_motions(levers), motion.speed, motion.dq, motion.dv
@@ -132,7 +137,7 @@ def second_order(case: Case, w: int) -> Array:
     for c, line in enumerate(lines):
         found = motion.duration[w] * (mixed(rate_curvature, line, other) + third(line[0], other[0]))
         if c < 2:
-            found = found + mixed(momentum_curvature, line, (dq[w], dv[w]))
+            found = found + 0.5 * edges * mixed(momentum_curvature, line, (dq[w], dv[w]))
         else:
             along = curvature(rate_curvature, (speed[w], ACCELERATION)) + third(speed[w], speed[w])
             found = found + motion.cube[w] / 12.0 * along
@@ -157,8 +162,9 @@ def test_the_radius_is_that_of_all_samples_joints_and_bodies(slow: bool, positio
     )
     offset = 0
     for w in range(len(EDGES)):
-        expected = first_order(case, w, derivatives, offset) + second_order(case, w)
-        # Roundings are allowed for once more.
-        np.testing.assert_allclose(found[:, w], expected, rtol=1e-8)
-        assert (found[:, w] >= expected * (1.0 - 1e-12)).all()
+        for place, (begins, ends) in enumerate(PLACES):
+            expected = first_order(case, w, derivatives, offset, begins, ends) + second_order(case, w, begins + ends)
+            # Roundings are allowed for once more.
+            np.testing.assert_allclose(found[place, :, w], expected, rtol=1e-8)
+            assert (found[place, :, w] >= expected * (1.0 - 1e-12)).all()
         offset += len(levers.picked[w])

@@ -43,8 +43,8 @@ def inertial(motion: Array, velocity: Array) -> Array:
     return np.array([a * c, a * d + b * c, b * d])
 
 
-def by_hand(w: int, k: int, i: int) -> tuple[Array, Array, Array]:
-    """Position, velocity and sampling error of row k for body i in window w, by the docstring of error_radius."""
+def by_hand(w: int, k: int, i: int) -> Array:
+    """(2, 3, 3) errors of row k for body i in window w, at its edges and between, by the docstring of error_radius."""
     j = [np.array([LAM[w, joint, i], ALPHA[joint, i]]) for joint in range(N)]
     speed, dq, dv, acceleration = MOTION.speed[w], MOTION.dq[w], MOTION.dv[w], MOTION.acceleration
     zero = np.zeros(2)
@@ -55,22 +55,23 @@ def by_hand(w: int, k: int, i: int) -> tuple[Array, Array, Array]:
         momentum = inertial(j[k], w_[one]) + (inertial(cross(j[k], j[one]), v) if one > k else 0.0)
         a, b = min(k, one), max(k, one)
         force = inertial(cross(w_[a], j[b]), v) + inertial(w_[k], w_[one]) + LEVERS.hessian[w, k, one, i]
-        position += dq[one] * (2.0 * momentum + MOTION.duration[w] * force)
+        position = position + dq[one] * np.array([2.0 * momentum, MOTION.duration[w] * force])
     shaken = cross(sum((j[b] * dv[b] for b in range(k)), zero), j[k])
-    velocity = 2.0 * inertial(j[k], error) + MOTION.duration[w] * (inertial(shaken, v) + inertial(w_[k], error))
+    velocity = 2.0 * inertial(j[k], error), MOTION.duration[w] * (inertial(shaken, v) + inertial(w_[k], error))
     bend = sum(acceleration[b] * LEVERS.hessian[w, k, b, i] for b in range(N))
     bend = bend + sum(speed[b] * speed[c] * LEVERS.third[k, b, c, i] for b in range(N) for c in range(N))
     unit = LEVERS.lam, np.broadcast_to(ALPHA, LAM.shape)
     rates = (np.broadcast_to(x, MOTION.speed.shape) for x in (MOTION.speed, acceleration, MOTION.jerk))
     slope, curvature = (x[w, k, i] for x in _slopes(unit, *rates))
     smooth = MOTION.smooth[w] / 12.0 * curvature + MOTION.cube[w] / 12.0 * bend
-    return position, velocity, MOTION.rough[w] / 4.0 * slope + smooth
+    sampling = np.zeros(3), MOTION.rough[w] / 4.0 * slope + smooth
+    return np.swapaxes([position, velocity, sampling], 0, 1)
 
 
 def test_errors_of_the_motion() -> None:
     found = body_coefficients(LEVERS, MOTION)
     for w, k, i in np.ndindex(2, N, N):
-        np.testing.assert_allclose(found[:, w, k, i], by_hand(w, k, i), rtol=1e-12)
+        np.testing.assert_allclose(found[:, :, w, k, i], by_hand(w, k, i), rtol=1e-12)
 
 
 def test_curvatures_along_a_line_are_second_differences() -> None:
@@ -116,7 +117,7 @@ class Planar:
 
 
 def levers(q: Array, speed: float = 0.0, dq: float = 0.0) -> Levers:
-    t = 0.004 * np.arange(3.0)
+    t = 0.008 * np.arange(3.0)
     edges, still = np.array([[0, 2]], dtype=np.intp), np.ones((1, 4))
     return Reach(Planar(), np.zeros(4)).levers(t, np.tile(q, (3, 1)), edges, speed * still, dq * still)  # type: ignore[arg-type]
 
@@ -138,10 +139,10 @@ def test_levers_of_an_arm_at_its_longest() -> None:
 
 
 def test_levers_of_a_folded_arm_grow_by_what_joints_may_have_moved() -> None:
-    """Half a pause of 4 ms at 2 rad/s and 0.01 rad: 0.014 rad a joint beyond, times how far each reaches at most."""
+    """Half a pause of 8 ms at 1 rad/s and 0.01 rad: 0.014 rad a joint beyond, times how far each reaches at most."""
     folded = np.array([0.0, 0.0, np.pi, 0.0])
-    still, moved = levers(folded).lam[0], levers(folded, 2.0, 0.01).lam[0]
-    x, step = np.cumsum(Planar.lengths), 0.5 * 2.0 * 0.004 + 0.01
+    still, moved = levers(folded).lam[0], levers(folded, 1.0, 0.01).lam[0]
+    x, step = np.cumsum(Planar.lengths), 0.5 * 1.0 * 0.008 + 0.01
     assert still[1, 3] == pytest.approx(0.2) and still[0, 3] == pytest.approx(0.4)
     for joint, body in ((0, 3), (1, 3), (0, 2)):
         beyond = sum(step * (x[body] - x[b]) for b in range(joint + 1, body + 1))

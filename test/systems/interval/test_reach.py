@@ -121,11 +121,11 @@ def test_gravity_does_nothing_about_a_vertical_axis() -> None:
     )
 
 
-def test_kinematics_are_evaluated_every_five_milliseconds_and_at_both_ends() -> None:
+def test_kinematics_are_evaluated_every_ten_milliseconds_and_at_both_ends() -> None:
     arm = load_robot("kinova_gen3")
     reach, q = Reach(Chain.from_robot(arm), prismatic_travel(arm)), configurations(arm, 60)
-    often = reach.levers(np.arange(60) * 0.001, q, np.array([[2, 32], [32, 59]]), 0.0 * q[:2], 0.0 * q[:2]).picked
-    assert [list(x) for x in often] == [[2, 6, 10, 14, 19, 23, 27, 32], [32, 36, 41, 45, 50, 54, 59]]
+    often = reach.levers(np.arange(60) * 0.001, q, np.array([[2, 37], [37, 59]]), 0.0 * q[:2], 0.0 * q[:2]).picked
+    assert [list(x) for x in often] == [[2, 10, 19, 28, 37], [37, 44, 51, 59]]
     seldom = reach.levers(np.arange(60) * 0.02, q, np.array([[4, 7]]), 0.0 * q[:1], 0.0 * q[:1]).picked
     assert [list(x) for x in seldom] == [[4, 5, 6, 7]]
 

@@ -220,7 +220,7 @@ def test_errors_of_the_motion_are_those_of_the_nominal_body_and_of_what_is_unsur
     windows, motion, place = draft.windows, draft.motion, draft.positions
     times = T[place.index]
     levers = Reach(chain, np.zeros(2)).levers(times, place.q, place.edges, motion.speed, place.error)
-    by_body = body_coefficients(levers, motion)
+    by_body = body_coefficients(levers, motion).sum(axis=0)
     theta = unknowns.known_centre[:20].reshape(2, 10).copy()
     theta[body] += about
     radius = np.abs(unknowns.basis[:20, 10:]).sum(axis=1).reshape(2, 10)
@@ -237,7 +237,7 @@ def test_errors_of_the_motion_are_those_of_the_nominal_body_and_of_what_is_unsur
 
     def told(*given: Any) -> Array:
         seen.extend(given)
-        return other.copy()
+        return np.tile(other, (4, 1, 1, 1))
 
     monkeypatch.setattr(row_builder, "nominal_radius", told)
     rows = made.finish(draft, about)

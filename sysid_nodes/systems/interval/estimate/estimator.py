@@ -90,12 +90,12 @@ class StatisticalEstimator:
     def add(self, rows: MomentumRows) -> None:
         """Takes the rows of new windows; fits anew when they have become enough more."""
         model = WindowModel.of_rows(rows, self._unknowns.body, 0)
-        for k in range(len(rows.t)):
-            if self._seen % self._stride == 0:
-                self._windows.append(model.select(np.array([k])))
-            self._seen += 1
-        if len(self._windows) > _MOST_WINDOWS:
-            self._windows = self._windows[::2]
+        taken = np.flatnonzero((self._seen + np.arange(len(rows.t))) % self._stride == 0)
+        self._seen += len(rows.t)
+        if taken.size:
+            self._windows.append(model.select(taken))
+        if (held := sum(len(each.load) for each in self._windows)) > _MOST_WINDOWS:
+            self._windows = [WindowModel.join(self._windows).select(np.arange(0, held, 2))]
             self._stride *= 2
         if self._seen >= self._next:
             self._fit = self._fit_anew()
