@@ -108,9 +108,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What modules and collected tests have made stays to the end: no collection of garbage looks through it again."""
+    """What modules and collected tests have made stays to the end: no collection of garbage looks through it again.
+
+    What tests make is looked through a tenth as often; by default that takes one twentieth of their time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

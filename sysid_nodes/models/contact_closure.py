@@ -7,13 +7,9 @@ import numpy as np
 
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.loop_closure import Closure, LoopClosures, body_frame
+from sysid_nodes.models.loop_closure import CLOSED, FIXED, Closure, LoopClosures, body_frame, find_changes
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.loops import TOUCH, Contact
-
-_SAMPLES = 16  # configurations that show in which directions joints move the point
-_FIXED = 1e-9  # relative singular value of a direction in which they do not
-_CLOSED = 1e-6  # [m] that the description's numbers may leave open there
 
 
 def build_contact(robot: Robot, chain: Chain, contact: Contact) -> LoopClosures:
@@ -29,15 +25,14 @@ def build_contact(robot: Robot, chain: Chain, contact: Contact) -> LoopClosures:
     held = Closure(body_frame(robot, loop.first), body_frame(robot, loop.second), loop.kind)
     rows = 1 if loop.kind == TOUCH else 3
     every = LoopClosures(chain, (held,), -np.eye(rows)[::-1])  # the gap is the plane's origin less the point
-    value, jacobian = every.linearise(np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, chain.n)))
-    wide, kept = jacobian.swapaxes(0, 1).reshape(rows, -1), list[int]()
+    changes, open_by = find_changes(every)
+    kept = list[int]()
     for row in range(rows):
-        if np.linalg.svd(wide[[*kept, row]], compute_uv=False)[-1] > _FIXED * np.linalg.norm(wide):
+        if np.linalg.matrix_rank(changes[:, [*kept, row]], tol=FIXED) > len(kept):
             kept.append(row)
     name = f"{loop.second.link}:{loop.first.link}"
     if 0 not in kept:
         raise RobotError(f"the point of a contact keeps its height whatever the joints do: {name}")
-    along = np.linalg.lstsq(wide[kept].T, wide.T, rcond=None)[0]
-    if (open_by := float(np.abs(value - value[:, kept] @ along).max())) > _CLOSED:
+    if open_by > CLOSED:
         raise RobotError(f"a contact stays open by {1e3 * open_by:.3g} mm whatever the joints do: {name}")
     return LoopClosures(chain, (held,), every.directions[kept])

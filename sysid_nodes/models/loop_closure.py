@@ -37,8 +37,8 @@ from sysid_nodes.robots.loops import HINGE, PLANE, POINT, SLIDER, TOUCH, WELD, L
 Array = npt.NDArray[np.float64]
 
 _SAMPLES = 16  # configurations that show in which directions equalities can change
-_FIXED = 1e-9  # relative singular value of a direction in which they cannot
-_CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
+FIXED = 1e-9  # relative singular value of a direction in which they cannot
+CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
 
 _ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1), TOUCH: (2,)}
 _SQUARE = {
@@ -162,17 +162,24 @@ def build_closures(robot: Robot, chain: Chain, loops: Sequence[Loop]) -> LoopClo
     held = tuple(Closure(body_frame(robot, loop.first), body_frame(robot, loop.second), loop.kind) for loop in loops)
     rows = sum(len(_ALONG[loop.kind]) + len(_SQUARE[loop.kind]) for loop in loops)
     every = LoopClosures(chain, held, np.eye(rows))
-    value, jacobian = every.linearise(np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, chain.n)))
-    wide = jacobian.swapaxes(0, 1).reshape(rows, -1)
-    left, singular, _ = np.linalg.svd(wide, full_matrices=True)
-    rank = int(np.count_nonzero(singular > _FIXED * singular[0]))
-    if rank > chain.n:
-        raise RobotError(f"{rank} equalities close the loops of {chain.n} joints: nothing can move")
-    open_by = float(np.abs(value @ left[:, rank:]).max(initial=0.0))
-    if open_by > _CLOSED:
+    directions, open_by = find_changes(every)
+    if len(directions) > chain.n:
+        raise RobotError(f"{len(directions)} equalities close the loops of {chain.n} joints: nothing can move")
+    if open_by > CLOSED:
         names = ", ".join(f"{loop.first.link}:{loop.second.link}" for loop in loops)
         raise RobotError(f"a loop stays open by {1e3 * open_by:.3g} mm or mrad whatever the joints do: {names}")
-    return LoopClosures(chain, held, np.ascontiguousarray(left[:, :rank].T))
+    return LoopClosures(chain, held, directions)
+
+
+def find_changes(every: LoopClosures) -> tuple[Array, float]:
+    """(r, c) orthonormal rows: directions in which c equalities change with q; and how far they are open in the others.
+
+    The others stay the same whatever q is: nothing can close them.
+    """
+    value, jacobian = every.linearise(np.random.default_rng(0).uniform(-1.0, 1.0, (_SAMPLES, every.chain.n)))
+    left, singular, _ = np.linalg.svd(jacobian.swapaxes(0, 1).reshape(every.count, -1), full_matrices=True)
+    rank = int(np.count_nonzero(singular > FIXED * singular[0]))
+    return np.ascontiguousarray(left[:, :rank].T), float(np.abs(value @ left[:, rank:]).max(initial=0.0))
 
 
 @dataclass(frozen=True)

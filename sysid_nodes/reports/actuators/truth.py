@@ -13,8 +13,6 @@ Array = npt.NDArray[np.float64]
 
 FILE = "truth.json"
 
-_PERIOD = 5e-3  # of the simulated encoders [s]
-
 _FITTED = ("armature", "delay", "encoder_bias", "viscous", "coulomb", "position_friction")
 
 
@@ -31,8 +29,9 @@ def true_parameters(truth: Mapping[str, Any], joint: str, *, after: bool) -> dic
 def true_torques(truth: Mapping[str, Any], t: Array) -> Array:
     """(S, n) torques that the bodies took [N m], at times since the first sample (S,) [s]; not a number in pauses."""
     known, values = np.array(truth["torque"]["t"]), np.array(truth["torque"]["values"])
-    nearest = np.clip(np.searchsorted(known, t - 0.5 * _PERIOD), 0, len(known) - 1)
-    return np.where((np.abs(known[nearest] - t) < 0.5 * _PERIOD)[:, None], values[nearest], np.nan)
+    half = 0.5 * float(np.diff(known).min())  # of the encoders' period; pauses are longer
+    nearest = np.clip(np.searchsorted(known, t - half), 0, len(known) - 1)
+    return np.where((np.abs(known[nearest] - t) < half)[:, None], values[nearest], np.nan)
 
 
 def compare_truth(document: Mapping[str, Any], truth: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -86,7 +86,9 @@ def factorise(equations: NormalEquations, damping: float, *, room: Factor | None
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
         eliminated = (
-            _eliminate(equations, damping) if kernel is None else _eliminate_compiled(kernel, equations, damping, room)
+            _eliminate(equations.damped(damping))
+            if kernel is None
+            else _eliminate_compiled(kernel, equations, damping, room)
         )
     if eliminated is None:
         return None
@@ -103,19 +105,16 @@ def factorise(equations: NormalEquations, damping: float, *, room: Factor | None
     return Factor(equations, reduced.band, border, corner, gradient, reduced.parameter_gradient, root, rows)
 
 
-def _eliminate(equations: NormalEquations, damping: float) -> tuple[NormalEquations, Array, Array] | None:
+def _eliminate(equations: NormalEquations) -> tuple[NormalEquations, Array, Array] | None:
     """Equations without local variables and stages, `local_root` and `local_rows`; None where not positive definite.
 
     The stages' equations are then their factor's, the parameters' are what is left.
     """
     layout = equations.layout
-    stage, parameter, _ = equations.diagonals()
-    root, rows = _local_rows(equations, damping)
+    root, rows = _local_rows(equations)
     if root is None:
         return None
     reduced = _reduce(equations, rows)
-    j = np.arange(layout.size)
-    reduced.band.columns[:, j, j] += _damping(stage, damping)
     factor, info = lapack.dpbtrf(reduced.band.lapack, lower=1, overwrite_ab=1)
     if info != 0:
         return None
@@ -125,7 +124,6 @@ def _eliminate(equations: NormalEquations, damping: float) -> tuple[NormalEquati
     solved = lapack.dtbtrs(factor, right, uplo="L", overwrite_b=1)[0]
     border, gradient = solved[:, :-1], solved[:, -1]
     corner = reduced.corner - border.T @ border
-    corner[np.diag_indices(layout.parameters)] += _damping(parameter, damping)
     parameter_gradient = reduced.parameter_gradient - border.T @ gradient
     left = replace(reduced, border=border, corner=corner, gradient=gradient, parameter_gradient=parameter_gradient)
     return left, root, rows
@@ -157,19 +155,13 @@ def _eliminate_compiled(
     return (reduced, root, rows) if done else None
 
 
-def _damping(diagonal: Array, damping: float) -> Array:
-    return damping * np.where(diagonal > 0.0, diagonal, 1.0)
-
-
-def _local_rows(equations: NormalEquations, damping: float) -> tuple[Array | None, Array]:
+def _local_rows(equations: NormalEquations) -> tuple[Array | None, Array]:
     """Inverse Cholesky factors of the local Hessians and their products with what they couple to."""
     terms = equations.local
     if terms is None:
         return np.zeros((0, 0, 0)), np.zeros((0, 0, 0))
     hessian = terms.hessian.copy()
-    i = np.arange(equations.layout.local)
-    hessian[:, i, i] += _damping(hessian[:, i, i], damping)
-    hessian[~equations.windows.local_used] = np.eye(i.size)
+    hessian[~equations.windows.local_used] = np.eye(equations.layout.local)
     rows = np.concatenate([terms.stage, terms.parameter, terms.gradient[:, :, None]], axis=2)
     try:
         root = np.linalg.inv(np.linalg.cholesky(hessian))

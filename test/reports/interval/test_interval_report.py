@@ -182,6 +182,7 @@ def test_thinning_keeps_every_peak() -> None:
     assert thin_y.min() == -9.0
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_before_any_data_the_page_shows_nothing_as_found() -> None:
     last = run(Status.WAITING).result
     blank = replace(last, excitation=replace(last.excitation, singular_values=np.zeros(10)))
@@ -195,6 +196,7 @@ def test_the_area_of_an_interval_reaches_to_where_it_was_withdrawn() -> None:
     np.testing.assert_array_equal(held, [np.nan, 1.0, 2.0, 2.0, np.nan])
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_what_hardly_costs_anything_is_left_out() -> None:
     last = run().result
     costs = {"torque_relative": np.full(10, 0.1), "rounding": np.full(10, 1e-9)}

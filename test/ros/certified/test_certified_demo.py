@@ -63,7 +63,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, goal: tuple[float, ...]) -> t
     """One run, looked at by several tests."""
     folder = tmp_path_factory.mktemp("demo")
     # So slow that the planner keeps up beside other work: each rest in between costs time and tells nothing.
-    words = ("demo", "kinova", "--seed", str(SEED), "--identify", "2", "--speed", "0.6", "--out", "out")
+    words = ("demo", "kinova", "--seed", str(SEED), "--identify", "1", "--speed", "0.6", "--out", "out")
     return folder, *run("-c", TO, " ".join(map(str, goal)), *words, limit=LONG, cwd=folder)
 
 
