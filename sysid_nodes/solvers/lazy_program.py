@@ -13,7 +13,7 @@ from sysid_nodes.solvers.linear_program import LpSolution, LpStatus
 
 Array = npt.NDArray[np.float64]
 
-_ENTERING = 8
+_ENTERING = 16
 """Rows that enter at a time, those that are broken most."""
 
 

@@ -167,7 +167,7 @@ class RowBuilder:
         return select(rows, new), last[new] - before
 
     def parts(self, draft: Draft, about: Array) -> RowParts:
-        """What the windows add to rows over themselves and over several of them (noise is itemised)."""
+        """The windows' parts of rows over themselves and over several of them (noise is itemised)."""
         windows, positions, motion = draft.windows, draft.positions, draft.motion
         times = windows.samples.t[positions.index]
         levers = self._reach.levers(times, positions.q, positions.edges, motion.speed, positions.error)

@@ -36,7 +36,7 @@ def by_place(parts: Array) -> Array:
 
 @dataclass(frozen=True)
 class RowParts:
-    """What W windows add to rows, by their place.
+    """Parts of rows that W windows add, by their place.
 
     Attributes:
         t: (W, 2) first and last stamp [s].
