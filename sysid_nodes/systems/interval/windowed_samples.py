@@ -42,20 +42,20 @@ class WindowedSamples:
 
     def sum(self, intervals: Array) -> Array:
         """(W, k) sums of the values (N - 1, k) of sample intervals over each window."""
-        return np.asarray(np.add.reduceat(*self._up_to_the_end(intervals, 0.0), axis=0)[::2])
+        return np.asarray(np.add.reduceat(*self._up_to_the_end(intervals), axis=0)[::2])
 
     def maximum(self, intervals: Array) -> Array:
         """(W, k) largest of the values (N - 1, k) of sample intervals in each window."""
-        return np.asarray(np.maximum.reduceat(*self._up_to_the_end(intervals, -np.inf), axis=0)[::2])
+        return np.asarray(np.maximum.reduceat(*self._up_to_the_end(intervals), axis=0)[::2])
 
     def any(self, intervals: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """(W,) whether something (N - 1, k) is true of some sample interval of each window."""
         padded = np.append(intervals.any(axis=1), False)
         return np.asarray(np.logical_or.reduceat(padded, self.edges.ravel())[::2])
 
-    def _up_to_the_end(self, intervals: Array, neutral: float) -> tuple[Array, npt.NDArray[np.intp]]:
+    def _up_to_the_end(self, intervals: Array) -> tuple[Array, npt.NDArray[np.intp]]:
         """Values and edges for `reduceat`, which has no index behind the last value but takes that for the end."""
         at, end = self.edges.ravel(), len(intervals)
-        if (at[:-1] == end).any():  # of a window that is not the last: a value that changes nothing is put behind
-            return np.vstack([intervals, np.full((1, intervals.shape[1]), neutral)]), at
+        if (at[:-1] == end).any():  # of a window that is not the last: some value behind, which is in no window
+            return np.vstack([intervals, intervals[-1:]]), at
         return intervals, at[:-1] if at[-1] == end else at
