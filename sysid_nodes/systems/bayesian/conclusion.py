@@ -160,11 +160,12 @@ def _believe(
         against = _speaks_against(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = log_information(own, model.factor, at.x, extra)
-    first_order = at.x, parameter_posterior(model.factor, model.rows, extra)
-    if extra.any():
-        x, theta, used = weigh(own, told, lasting, at.x) or (*first_order, None)
+    lasts = bool(extra.any())
+    used: LogInformation | None
+    if lasts and (found := weigh(own, told, lasting, at.x)) is not None:
+        x, theta, used = found
     else:
-        x, theta, used = *first_order, told
+        x, theta, used = at.x, parameter_posterior(model.factor, model.rows, extra), None if lasts else told
     known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior)
     return _Belief(status, x, theta, known, (against,) if against else (), used)
 

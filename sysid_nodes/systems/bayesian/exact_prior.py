@@ -50,6 +50,8 @@ def exact_draws(
         steps: (S, p) its draws from there, within the bounds, of which as many are moved as are needed.
         rng: for the choice.
     """
+    if not (own.free < 10 * own.n).any():
+        return x[own.free] + steps, float(len(steps))  # no body is unknown: nothing bends
     residuals, worth = _Residuals(own, told, x), 0.0
     theta, log = np.zeros((0, steps.shape[1])), np.zeros(0)
     for first in range(0, len(steps), _TOGETHER):

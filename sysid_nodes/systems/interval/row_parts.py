@@ -73,7 +73,6 @@ class RowParts:
         width, ends = np.concatenate(widths, axis=-1), np.cumsum([each.shape[-1] for each in widths])[:-1]
         met = np.concatenate([[0], np.cumsum(~self.meets)]) if len(self.t) else np.zeros(0)
         found = list[tuple[Array, Array, Array, Indices]]()
-        first, last = np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
         coefficients, between = self.coefficients, np.zeros_like(width[BETWEEN])
         for length in range(1, min(lengths[-1], len(self.t)) + 1):
             last = np.arange(length - 1, len(self.t))

@@ -186,12 +186,18 @@ def test_what_is_refused_or_not_taken_over_is_planned_anew() -> None:
     assert bench.step(Mode.IDLE, posture=START) is not None
 
 
-def test_a_step_that_certifies_nothing_is_tried_again_from_further_on_and_then_from_rest() -> None:
+def after_a_failure() -> tuple[Bench, Planned]:
+    """A bench that certifies nothing from a second into its first plan on, and that plan."""
     bench = Bench()
     first = bench.step(Mode.IDLE, posture=START)
     assert first is not None
     bench.time, bench.fail = first.record.start + 1.0, True
     assert bench.step(Mode.TRACKING, first) is None
+    return bench, first
+
+
+def test_a_step_that_certifies_nothing_is_tried_again_from_further_on_and_then_from_rest() -> None:
+    bench, first = after_a_failure()
     assert bench.planning.failed == 1
     assert "torque of joint_2" in bench.planning.message
     bench.time, bench.fail = first.record.start + 4.0, False
@@ -205,11 +211,7 @@ def test_a_step_that_certifies_nothing_is_tried_again_from_further_on_and_then_f
 
 
 def test_a_rest_that_cannot_be_left_with_the_errors_proven_for_it_is_left_with_those_measured() -> None:
-    bench = Bench()
-    first = bench.step(Mode.IDLE, posture=START)
-    assert first is not None
-    bench.time, bench.fail = first.record.start + 1.0, True
-    assert bench.step(Mode.TRACKING, first) is None
+    bench, first = after_a_failure()
     bench.time = first.record.start + 4.0
     holding = Seen(Mode.HOLDING, first.record.id, start_rate=0.25)
     measured = []

@@ -124,3 +124,12 @@ def test_what_cannot_be_moved_is_worth_nothing() -> None:
     draws, worth = exact_draws(own, told, own.mean, steps, np.random.default_rng(0))
     assert worth == 0.0
     np.testing.assert_array_equal(draws, own.mean[own.free] + steps)
+
+
+def test_where_no_body_is_unknown_all_draws_stay_as_they_are() -> None:
+    """The log is straight in friction and rotors: to move and choose draws would only leave fewer of them."""
+    own = constants(bodies="none")
+    told = LogInformation(np.array([[1.0 / 0.01]]), np.array([8.0]))
+    first, exact, worth = draw_both(own, told)
+    np.testing.assert_array_equal(first, exact)
+    assert worth == _DRAWS
