@@ -122,6 +122,7 @@ def entry_points() -> set[str]:
     assert scripts
     commands = {f"sysid_nodes.cli.{main._PLACES.get(name, name)}" for name in main.COMMANDS}
     demos = {f"sysid_nodes.cli.{system}.demo" for system in demo._SYSTEMS.values()}
+    systems = {f"sysid_nodes.cli.{entry.name}.{part}" for entry in SYSTEMS for part in ("system", "reference")}
     nodes = {name for name in FILES if name.startswith("sysid_nodes.ros.nodes.")}
     robots = {name for name, file in FILES.items() if file.parent.parent == ROOT / "sysid_nodes" / "robots"}
     launched = set().union(*(neighbours(file) for file in (ROOT / "launch").glob("*.py")))
@@ -129,6 +130,7 @@ def entry_points() -> set[str]:
         scripts
         | commands
         | demos
+        | systems
         | nodes
         | robots
         | launched
@@ -163,7 +165,7 @@ def test_every_module_is_reached_from_an_entry_point() -> None:
 )
 def test_reports_and_commands_of_systems_do_not_rest_on_one_another(floor: str, known: set[tuple[str, str]]) -> None:
     """Not by way of what they share either. Of systems, sessions and messages import-linter says it."""
-    systems = {system.name for system in SYSTEMS}
+    systems = {entry.name for entry in SYSTEMS}
     found = set()
     for name in systems:
         inside = [module for module in FILES if module.startswith(f"sysid_nodes.{floor}.{name}.")]

@@ -72,10 +72,10 @@ def result_quantities(folder: Path) -> list[Quantity]:
         InputError: there is no readable result in it.
     """
     document = read_document(folder)
-    report = next((s.report for s in SYSTEMS if s.report is not None and s.report.made(document, folder)), None)
-    if report is None:
+    entry = next((entry for entry in SYSTEMS if entry.has_made(document, folder)), None)
+    if entry is None:
         raise InputError(f"nothing is known of results of '{document.get('pipeline')}'", source=str(folder))
-    return report.quantities(document)
+    return entry.load().report.quantities(document)
 
 
 def _fingerprint(value: Any) -> Any:

@@ -31,7 +31,7 @@ from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.interval.samples import read_samples
-from sysid_nodes.cli.prime.configuration import is_wanted
+from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot

@@ -21,7 +21,7 @@ import argparse
 from pathlib import Path
 
 from sysid_nodes.cli import configuration
-from sysid_nodes.cli.prime.configuration import is_wanted
+from sysid_nodes.cli.prime.entry import is_wanted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     if args.step is not None and (args.format != "isaaclab" or not args.step > 0.0):
         raise ConfigError("--step is the positive step of --format isaaclab")
     document = read_document(args.result)
-    for system in SYSTEMS:
-        if system.export is not None and system.export.pipeline == document["pipeline"]:
-            return system.export.run(args, document)
+    entry = next((entry for entry in SYSTEMS if entry.name == document["pipeline"]), None)
+    if entry is not None and (export := entry.load().export) is not None:
+        return export(args, document)
     line = f"results of the pipeline '{document['pipeline']}' cannot be exported yet"
     raise InputError(line, source=str(args.result))

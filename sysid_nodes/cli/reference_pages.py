@@ -14,7 +14,7 @@ from sysid_nodes.cli.systems import SYSTEMS
 
 def pages() -> dict[str, str]:
     """Markdown of each system's page by its place in docs/."""
-    return {f"{system.name}/parameters.md": system.page() for system in SYSTEMS}
+    return {f"{entry.name}/parameters.md": entry.reference().page() for entry in SYSTEMS}
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ import argparse
 from pathlib import Path
 
 from sysid_nodes.cli import configuration
-from sysid_nodes.cli.system import Replay
+from sysid_nodes.cli.system import Entry
 from sysid_nodes.cli.systems import SYSTEMS
 from sysid_nodes.exceptions import ConfigError
 
@@ -49,28 +49,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "at once; writes result.mcap too",
     )
     configuration.add_arguments(parser)
-    for system in SYSTEMS:
-        if system.replay is not None:
-            system.replay.add_arguments(parser)
+    for entry in SYSTEMS:
+        entry.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """By the first system that wants it."""
-    replays = {system.subject: system.replay for system in SYSTEMS if system.replay is not None}
-    chosen = next(replay for replay in replays.values() if replay.wanted(args))
+    chosen = next(entry for entry in SYSTEMS if entry.wanted is not None and entry.wanted(args))
     if args.online and not chosen.online:
-        subjects = ", or ".join(subject for subject, replay in replays.items() if replay.online)
+        subjects = ", or ".join(entry.subject for entry in SYSTEMS if entry.online)
         raise ConfigError(f"--online is for {subjects}, which this configuration is not of")
-    for subject, replay in replays.items():
-        given = [name for name in _own_arguments(replay) if getattr(args, name) is not None]
-        if given and replay is not chosen:
+    for entry in SYSTEMS:
+        given = [name for name in _own_arguments(entry) if getattr(args, name) is not None]
+        if given and entry is not chosen:
             option = given[0].replace("_", "-")
-            raise ConfigError(f"--{option} is for {subject}, which this configuration is not of")
-    return chosen.run(args)
+            raise ConfigError(f"--{option} is for {entry.subject}, which this configuration is not of")
+    replay = chosen.load().replay
+    assert replay is not None
+    return replay(args)
 
 
-def _own_arguments(replay: Replay) -> list[str]:
+def _own_arguments(entry: Entry) -> list[str]:
     """Names of the arguments that only this system has."""
     parser = argparse.ArgumentParser(add_help=False)
-    replay.add_arguments(parser)
+    entry.add_arguments(parser)
     return list(vars(parser.parse_args([])))

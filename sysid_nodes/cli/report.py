@@ -26,11 +26,10 @@ def run(args: argparse.Namespace) -> int:
     """By the first system whose result it is."""
     document = read_document(args.result)
     folder = args.result if args.result.is_dir() else args.result.parent
-    reports = [system.report for system in SYSTEMS if system.report is not None]
-    report = next((report for report in reports if report.made(document, folder)), None)
-    if report is None:
+    entry = next((entry for entry in SYSTEMS if entry.has_made(document, folder)), None)
+    if entry is None:
         raise InputError(f"no report is known for pipeline '{document.get('pipeline')}'", source=str(args.result))
     page = args.out or folder / REPORT_NAME
-    report.write(page, document, folder)
+    entry.load().report.write(page, document, folder)
     sys.stdout.write(f"{page}\n")
     return 0

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from sysid_nodes.cli.actuators.system import ACTUATORS
-from sysid_nodes.cli.bayesian.system import BAYESIAN
-from sysid_nodes.cli.certified.system import CERTIFIED
-from sysid_nodes.cli.interval.system import INTERVAL
-from sysid_nodes.cli.prime.system import PRIME
-from sysid_nodes.cli.sampling.system import SAMPLING
+from sysid_nodes.cli.actuators.entry import ACTUATORS
+from sysid_nodes.cli.bayesian.entry import BAYESIAN
+from sysid_nodes.cli.certified.entry import CERTIFIED
+from sysid_nodes.cli.interval.entry import INTERVAL
+from sysid_nodes.cli.prime.entry import PRIME
+from sysid_nodes.cli.sampling.entry import SAMPLING
 
 SYSTEMS = (BAYESIAN, SAMPLING, ACTUATORS, PRIME, CERTIFIED, INTERVAL)
 """In the order in which they are asked whether a replay or a result is theirs; the last takes what is left."""

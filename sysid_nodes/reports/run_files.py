@@ -35,14 +35,12 @@ class RunFiles:
     """The files of a pipeline's runs.
 
     Attributes:
-        pipeline: as result.json names it.
         validate: checks a parsed result and returns it; `source` names it in errors.
         render: the page: valid result, arrays of series.npz, scene.
         series: arrays of series.npz that every run has.
         optional: that some runs have.
     """
 
-    pipeline: str
     validate: Callable[..., dict[str, Any]]
     render: Callable[[Document, Series, Markup], str]
     series: tuple[str, ...]

@@ -20,7 +20,7 @@ def _validate(document: Any, *, source: str = "") -> dict[str, Any]:
 
 
 FILES = RunFiles(
-    "weights", _validate, lambda document, series, _scene: f"{document['mass']} {sorted(series)}", ("t",), ("torque",)
+    _validate, lambda document, series, _scene: f"{document['mass']} {sorted(series)}", ("t",), ("torque",)
 )
 DOCUMENT = {"schema": 1, "pipeline": "weights", "mass": 2.0}
 SCENE = MovingScene(np.zeros(1), "nothing moves")

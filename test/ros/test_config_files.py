@@ -47,7 +47,7 @@ def test_the_file_of_the_paper_s_gen3_is_the_built_in_defaults() -> None:
         assert _plain(written[name]) == _plain(built_in[name])
 
 
-@pytest.mark.parametrize("config", CERTIFIED.configs, ids=lambda config: config.__name__)
+@pytest.mark.parametrize("config", CERTIFIED.reference().configs, ids=lambda config: config.__name__)
 def test_the_gen3_files_serve_the_nodes_of_certified_motion(config: type[Any]) -> None:
     """The one is the built-in defaults; the other differs in the simulation alone."""
     assert load_yaml(config, CONFIG / "kinova_gen3_certified.yaml") == config()

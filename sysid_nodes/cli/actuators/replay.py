@@ -25,23 +25,6 @@ from sysid_nodes.systems.actuators.methods import apply_method
 from sysid_nodes.systems.actuators.runs import compare_runs
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments that only logs with commands have."""
-    group = parser.add_argument_group("actuators")
-    group.add_argument(
-        "--commands",
-        metavar="TOPIC",
-        help="commands, JointTrajectory, JointState or Unitree's LowCmd: identifies actuators",
-    )
-    group.add_argument(
-        "--runs",
-        metavar="RESULT",
-        type=Path,
-        nargs="+",
-        help="result.json of other runs of this robot: what scatters from run to run goes into the result",
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)

@@ -4,48 +4,12 @@
 from __future__ import annotations
 
 from sysid_nodes.cli.actuators import export, replay
-from sysid_nodes.cli.actuators.configuration import is_wanted
-from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Export, Replay, System, run_report
-from sysid_nodes.data.config import options
+from sysid_nodes.cli.system import Report, System
 from sysid_nodes.reports.actuators.quantities import actuator_quantities
 from sysid_nodes.reports.actuators.run import FILES
-from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig
-from sysid_nodes.sessions.actuators.node_config import ActuatorNodeConfig
-from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 
-
-def parameters_page() -> str:
-    """Markdown of docs/actuators/parameters.md."""
-    return page(
-        "Parameters of actuator identification",
-        "## Identification",
-        "",
-        "Read by the node `actuator_identifier`, by `sysid replay` of logs with commands and by `sysid demo actuators`",
-        "alike, from a ROS parameter file (`config/go2_actuators.yaml` is one); `sysid replay` has `--set` too.",
-        "An unknown key, a wrong type or a value out of range is an error. Where a list of numbers is asked for, one",
-        "number stands for every joint.",
-        "",
-        *table(options(ActuatorSessionConfig)),
-        "",
-        "## Node only",
-        "",
-        *table(options(ActuatorNodeConfig)),
-        "",
-        "## Simulated leg",
-        "",
-        "Read by the node `simulated_drives`.",
-        "",
-        *table(options(SimulatedDrivesConfig)),
-    )
-
-
-ACTUATORS = System(
-    name="actuators",
-    subject="logs with commands",
-    configs=(ActuatorSessionConfig, ActuatorNodeConfig, SimulatedDrivesConfig),
-    page=parameters_page,
-    replay=Replay(is_wanted, replay.run, replay.add_arguments, online=True),
-    report=run_report(FILES, actuator_quantities),
-    export=Export(FILES.pipeline, export.run),
+SYSTEM = System(
+    replay=replay.run,
+    report=Report(FILES.write_page, actuator_quantities),
+    export=export.run,
 )

@@ -4,47 +4,12 @@
 from __future__ import annotations
 
 from sysid_nodes.cli.bayesian import export, replay
-from sysid_nodes.cli.bayesian.configuration import is_wanted
-from sysid_nodes.cli.option_tables import page, table
-from sysid_nodes.cli.system import Export, Replay, System, run_report
-from sysid_nodes.data.config import options
+from sysid_nodes.cli.system import Report, System
 from sysid_nodes.reports.bayesian.quantities import bayesian_quantities
 from sysid_nodes.reports.bayesian.run import FILES
-from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
-from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
-from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 
-
-def parameters_page() -> str:
-    """Markdown of docs/bayesian/parameters.md."""
-    return page(
-        "Parameters of the Bayesian identification",
-        "## Identification",
-        "",
-        "Read by the node `bayesian_identifier` and by `sysid replay` of a robot with a fixed base alike, from a ROS",
-        "parameter file (`/**: ros__parameters:`); `sysid replay` has `--set` too. An unknown key, a wrong type or a",
-        "value out of range is an error.",
-        "",
-        *table(options(BayesianSessionConfig)),
-        "",
-        "## Node only",
-        "",
-        *table(options(BayesianNodeConfig)),
-        "",
-        "## Simulated leg",
-        "",
-        "Read by the node `simulated_linkage`.",
-        "",
-        *table(options(SimulatedLinkageConfig)),
-    )
-
-
-BAYESIAN = System(
-    name="bayesian",
-    subject="logs of robots with a fixed base",
-    configs=(BayesianSessionConfig, BayesianNodeConfig, SimulatedLinkageConfig),
-    page=parameters_page,
-    replay=Replay(is_wanted, replay.run, online=True),
-    report=run_report(FILES, bayesian_quantities),
-    export=Export(FILES.pipeline, export.run),
+SYSTEM = System(
+    replay=replay.run,
+    report=Report(FILES.write_page, bayesian_quantities),
+    export=export.run,
 )

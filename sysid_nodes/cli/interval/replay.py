@@ -79,13 +79,6 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--relax", action="store_true", default=None,
-        help="where the data contradict the assumptions: relax the one that needs least, and say so",
-    )  # fmt: skip
-
-
 def _label(run: IntervalRun, relaxed: Sequence[Relaxation]) -> IntervalRun:
     """The run, with a finding that says which assumptions were relaxed to make the data fit."""
     if not relaxed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the arguments ask for PRIME, and its configuration."""
+"""The configuration of PRIME that the arguments ask for."""
 
 from __future__ import annotations
 
@@ -7,34 +7,15 @@ import argparse
 import dataclasses
 from typing import Any
 
-from sysid_nodes.cli.configuration import chosen_values, file_values, option_names
-from sysid_nodes.data.config import from_flat, read_parameters
+from sysid_nodes.cli.configuration import chosen_values, file_values
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.packaged import packaged_file
-from sysid_nodes.robots import robot_names
 from sysid_nodes.sensors import SOURCES, SensorsConfig, sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 
 NODE_ONLY = frozenset(item.name for item in dataclasses.fields(PrimeNodeConfig))
 """Options that a parameter file may have for the live node alone; none touches a number."""
-
-_SECTIONS = frozenset(
-    item.name for item in dataclasses.fields(PrimeSessionConfig) if item.name not in ("robot", "urdf")
-)
-
-
-def is_wanted(args: argparse.Namespace) -> bool:
-    """Whether motion is to be estimated: a legged robot is named, or an option that only this pipeline has.
-
-    Raises:
-        ConfigError: the parameter file cannot be read.
-    """
-    values = {} if args.config is None else read_parameters(args.config)
-    if any(name.split(".")[0] in _SECTIONS for name in option_names(args)):
-        return True
-    said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
-    robot = args.robot or (said[-1] if said else values.get("robot", ""))
-    return robot in robot_names(floating_base=True)
 
 
 def configuration(args: argparse.Namespace) -> PrimeSessionConfig:

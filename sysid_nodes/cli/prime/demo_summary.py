@@ -14,8 +14,8 @@ from sysid_nodes.cli.prime.replay import open_log, replay_into
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.prime.live import compare_live
-from sysid_nodes.reports.prime.run import HORIZON
 from sysid_nodes.reports.prime.series import PrimeSeries
+from sysid_nodes.results.prime_mode import HORIZON
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig

@@ -21,21 +21,20 @@ from sysid_nodes.logs.sensor_reader import SensorLog
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_BAG
 from sysid_nodes.reports.prime.bag import PrimeBag
 from sysid_nodes.reports.prime.foot_check import check_feet
-from sysid_nodes.reports.prime.run import BATCH, HORIZON, PrimeRun, write_prime_run
+from sysid_nodes.reports.prime.run import PrimeRun, write_prime_run
 from sysid_nodes.reports.prime.series import PrimeCollector, PrimeSeries
 from sysid_nodes.reports.prime.truth import feet, read_truth
 from sysid_nodes.results.least_squares import Iteration
+from sysid_nodes.results.prime_mode import BATCH, HORIZON
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
-from sysid_nodes.sensors import SOURCES, sources
+from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.sessions.prime.stretches import Stretch
 from sysid_nodes.sessions.prime.trust import BASE_STREAMS
-
-MODES = (HORIZON, BATCH)
 
 _LOOKED_AT = 200  # joint states, for the names of their joints
 
@@ -54,28 +53,6 @@ class Replayed:
     collected: PrimeCollector
     wall_time: float
     left_out: int
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments that only logs of legged robots have."""
-    group = parser.add_argument_group("legged robots")
-    group.add_argument(
-        "--mode", choices=MODES, help="moving horizon as live, or the whole log at once; default: horizon"
-    )
-    for source in SOURCES[1:]:
-        types = " or ".join(kind.split("/")[-1] for kind in source.types)
-        told = f"topic of {types}, whose sensors are then used; default: /{source.topic} if one of them is enabled"
-        group.add_argument(f"--{source.name}-topic", metavar="TOPIC", help=told)
-    group.add_argument(
-        "--foot-force",
-        action="append",
-        metavar="FOOT=TOPIC",
-        help="force sensor of a foot (WrenchStamped, Float64 or Float32), or the topic alone of a LowState: contacts"
-        " are compared with it, never estimated from it; may be repeated",
-    )
-    group.add_argument(
-        "--truth", type=Path, metavar="DIR", help="truth.json and truth.npz of a simulated robot, to compare with"
-    )
 
 
 def run(args: argparse.Namespace) -> int:

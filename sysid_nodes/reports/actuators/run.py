@@ -87,7 +87,6 @@ def actuator_document(run: ActuatorRun) -> dict[str, Any]:
 
 
 FILES = RunFiles(
-    PIPELINE,
     validate_actuators,
     render_actuator_report,
     ("t", "command", "measured", "replayed"),

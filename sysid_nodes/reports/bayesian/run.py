@@ -107,7 +107,7 @@ def bayesian_document(run: BayesianRun) -> dict[str, Any]:
     }
 
 
-FILES = RunFiles(PIPELINE, validate_bayesian, render_bayesian_report, _SERIES, _HELD_OUT)
+FILES = RunFiles(validate_bayesian, render_bayesian_report, _SERIES, _HELD_OUT)
 
 
 def write_bayesian_run(folder: Path, run: BayesianRun) -> dict[str, Any]:

@@ -26,9 +26,6 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 
-BATCH, HORIZON = "batch", "horizon"
-"""Modes: full information over the whole log, or the live node's moving horizon."""
-
 
 @dataclass(frozen=True)
 class PrimeRun:

@@ -83,7 +83,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
     }
 
 
-FILES = RunFiles(PIPELINE, validate_sampling, render_sampling_report, ("t", "measured", "nominal", "identified"))
+FILES = RunFiles(validate_sampling, render_sampling_report, ("t", "measured", "nominal", "identified"))
 
 
 def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from shared.legged_readings import feed as feed_reading
 from sysid_nodes.cli import configuration
 from sysid_nodes.cli.main import main
 from sysid_nodes.cli.prime import configuration as prime_configuration
+from sysid_nodes.cli.prime import entry
 from sysid_nodes.cli.prime.replay import open_log
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.logs import BagWriter, read_messages, stamp_fields
@@ -392,7 +393,7 @@ def parsed(*words: str) -> argparse.Namespace:
 def test_the_configuration_says_which_pipeline(words: tuple[str, ...], expected: bool) -> None:
     root = Path(__file__).parents[3]
     given = [str(root / word) if word.endswith(".yaml") else word for word in words]
-    assert prime_configuration.is_wanted(parsed(*given)) is expected
+    assert entry.is_wanted(parsed(*given)) is expected
 
 
 def test_the_packaged_configuration_is_the_robots(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from sysid_nodes.reports.json_text import encode
 from sysid_nodes.reports.prime.bag import PrimeBag
 from sysid_nodes.reports.prime.live import compare_live
 from sysid_nodes.reports.prime.report import render_prime_report
-from sysid_nodes.reports.prime.run import HORIZON, PrimeRun, run_document
+from sysid_nodes.reports.prime.run import PrimeRun, run_document
 from sysid_nodes.reports.prime.schema import PRIME_FIELDS, RUN_FIELDS, validate_prime
 from sysid_nodes.reports.prime.series import (
     PrimeCollector,
@@ -34,6 +34,7 @@ from sysid_nodes.reports.prime.series import (
     write_prime_series,
 )
 from sysid_nodes.reports.prime.truth import PrimeTruth, f1, feet, read_truth, score, sum_by_foot, triangle_means
+from sysid_nodes.results.prime_mode import HORIZON
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.update import PrimeUpdate
