@@ -10,10 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 Colour = tuple[float, float, float]
 
 _AMBIENT, _DIFFUSE = 0.76, 0.3
 _ON = 0.01  # [m] within which something lies on something
+_FLAT, _NEAR = 1e-9, 1e-3  # area [px2] and depth [m] below which a triangle is not drawn
+_PIXELS = 1 << 19  # that are worked on at once
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,7 @@ class Canvas:
         corners[..., :2] -= low
         columns, rows = (high - low).tolist()
         depth, triangle = np.full((rows, columns), np.inf), np.zeros((rows, columns), dtype=np.intp)
-        for k, three in enumerate(corners.tolist()):
-            _fill(depth, triangle, three, k)
+        _fill(depth, triangle, corners)
         return _Layer((slice(low[1], high[1]), slice(low[0], high[0])), depth, triangle)
 
 
@@ -134,7 +136,7 @@ class _Layer:
 
     window: tuple[slice, slice]
     depth: Array
-    triangle: npt.NDArray[np.intp]
+    triangle: Indices
 
 
 def _normals(triangles: Array) -> Array:
@@ -143,26 +145,64 @@ def _normals(triangles: Array) -> Array:
     return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12))
 
 
-def _fill(depth: Array, triangle: npt.NDArray[np.intp], corners: list[list[float]], index: int) -> None:
-    """One triangle of projected corners into a layer; 1 / depth is linear in the picture, as perspective has it."""
-    height, width = depth.shape
-    (x0, y0, z0), (x1, y1, z1), (x2, y2, z2) = corners
-    area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
-    if abs(area) < 1e-9 or min(z0, z1, z2) < 1e-3:
-        return
-    left, right = max(int(min(x0, x1, x2)), 0), min(int(max(x0, x1, x2)) + 2, width)
-    top, bottom = max(int(min(y0, y1, y2)), 0), min(int(max(y0, y1, y2)) + 2, height)
-    if left >= right or top >= bottom:
-        return
-    x, y = np.arange(left, right) + 0.5, np.arange(top, bottom)[:, None] + 0.5
-    one = ((x2 - x1) * (y - y1) - (y2 - y1) * (x - x1)) / area
-    two = ((x0 - x2) * (y - y2) - (y0 - y2) * (x - x2)) / area
-    three = 1.0 - one - two
-    inside = (one >= 0.0) & (two >= 0.0) & (three >= 0.0)
-    if not inside.any():
-        return
-    z = 1.0 / np.maximum(one / z0 + two / z1 + three / z2, 1e-9)
-    part = depth[top:bottom, left:right]
-    nearer = inside & (z < part)
-    part[nearer] = z[nearer]
-    triangle[top:bottom, left:right][nearer] = index
+def _fill(depth: Array, triangle: Indices, corners: Array) -> None:
+    """Triangles of projected corners (T, 3, 3) into a layer; of equally near ones the first is seen."""
+    area = np.linalg.det(corners[:, 1:, :2] - corners[:, :1, :2])
+    drawn = np.flatnonzero((np.abs(area) >= _FLAT) & (corners[..., 2].min(axis=1) >= _NEAR))
+    planes = _planes(corners[drawn], area[drawn])
+    rows = _rows(corners[drawn], depth.shape[0])
+    left, right = _spans(planes, *rows, depth.shape[1])
+    seen, shown = depth.reshape(-1), triangle.reshape(-1)
+    ends = np.cumsum(right - left)
+    for part in np.split(np.arange(len(left)), np.flatnonzero(np.diff(ends // _PIXELS)) + 1):
+        which, row = rows[0][part], rows[1][part]
+        span, place = _count(right[part] - left[part])
+        column = left[part][span] + place
+        nearness = planes[which, 3, 1] * (row + 0.5) + planes[which, 3, 2]
+        z = 1.0 / np.maximum(nearness[span] + planes[which, 3, 0][span] * (column + 0.5), 1e-9)
+        pixel = (row * depth.shape[1])[span] + column
+        nearer = z < seen[pixel]
+        z, pixel, span = z[nearer], pixel[nearer], span[nearer]
+        np.minimum.at(seen, pixel, z)
+        won = np.flatnonzero(z == seen[pixel])[::-1]  # where several are equal, the one that is written last stays
+        shown[pixel[won]] = drawn[which[span[won]]]
+
+
+def _planes(corners: Array, area: Array) -> Array:
+    """(T, 4, 3): what is linear in a picture's x, y and 1: the weights of three corners (T, 3, 3), and 1 / depth.
+
+    Inside of a triangle no weight is negative. That 1 / depth is linear is perspective.
+    """
+    (x0, y0, z0), (x1, y1, z1), (x2, y2, z2) = np.moveaxis(corners, 0, -1)
+    one = np.stack([y1 - y2, x2 - x1, x1 * y2 - x2 * y1], axis=1) / area[:, None]
+    two = np.stack([y2 - y0, x0 - x2, x2 * y0 - x0 * y2], axis=1) / area[:, None]
+    three = np.stack([y0 - y1, x1 - x0, x0 * y1 - x1 * y0], axis=1) / area[:, None]
+    nearness = one / z0[:, None] + two / z1[:, None] + three / z2[:, None]
+    return np.stack([one, two, three, nearness], axis=1)
+
+
+def _rows(corners: Array, height: int) -> tuple[Indices, Indices]:
+    """Number of the triangle of projected corners (T, 3, 3), and row, wherever one may cover pixels of the other."""
+    top = np.clip(corners[..., 1].min(axis=1).astype(np.intp), 0, height)
+    bottom = np.clip(corners[..., 1].max(axis=1).astype(np.intp) + 1, 0, height)
+    which, place = _count(bottom - top)
+    return which, top[which] + place
+
+
+def _spans(planes: Array, which: Indices, row: Indices, width: int) -> tuple[Indices, Indices]:
+    """First column that a triangle covers of a row, and the first beyond; the same where there is none."""
+    slope = planes[which, :3, 0]
+    rest = planes[which, :3, 1] * (row + 0.5)[:, None] + planes[which, :3, 2]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zero = -rest / slope
+    low = np.where(slope > 0.0, zero, np.where((slope < 0.0) | (rest >= 0.0), -np.inf, np.inf)).max(axis=1)
+    high = np.where(slope < 0.0, zero, np.inf).min(axis=1)
+    left = np.clip(np.ceil(low - 0.5), 0, width).astype(np.intp)
+    right = np.clip(np.floor(high - 0.5) + 1.0, 0, width).astype(np.intp)
+    return left, np.maximum(left, right)
+
+
+def _count(lengths: Indices) -> tuple[Indices, Indices]:
+    """Which stretch each item is of, and its place in it, of stretches of these lengths one after the other."""
+    which = np.repeat(np.arange(len(lengths)), lengths)
+    return which, np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
