@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ OWN_PACKAGE = "online_sysid"
 
 _IDL_SEPARATOR = "=" * 80 + "\n"
 
+_STORES = 64
+"""Type stores that are kept: making one compiles the code that decodes its messages."""
+
 
 def typestore_for(topic: Topic, source: str) -> Any:
     """A type store that decodes a topic: by the recording's definition, else by the standard ones of ROS 2 Jazzy.
@@ -25,21 +29,28 @@ def typestore_for(topic: Topic, source: str) -> Any:
     Raises:
         LogError: the recording's definition does not parse, or it has none and the type is not a standard one.
     """
-    standard = get_typestore(Stores.ROS2_JAZZY)
     if not topic.definition:
+        standard = _standard_store()
         if topic.type in standard.fielddefs:
             return standard
         raise LogError(f"has no definition of the type {topic.type} of topic '{topic.name}'", source=source)
-    store = get_typestore(Stores.EMPTY)
     try:
-        if topic.encoding == "ros2idl":
-            store.register(_types_from_idl(topic.definition))
-        else:
-            store.register(get_types_from_msg(topic.definition, topic.type))
-        store.get_msgdef(topic.type)
+        return _recorded_store(topic.type, topic.definition, topic.encoding)
     except Exception as error:  # the parser's errors have no common base, and the text is untrusted
         reason = " ".join(str(error).split())
         raise LogError(f"the definition of {topic.type} does not parse ({reason})", source=source) from None
+
+
+@cache
+def _standard_store() -> Any:
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+@lru_cache(_STORES)
+def _recorded_store(type_name: str, definition: str, encoding: str) -> Any:
+    store = get_typestore(Stores.EMPTY)
+    store.register(_types_from_idl(definition) if encoding == "ros2idl" else get_types_from_msg(definition, type_name))
+    store.get_msgdef(type_name)
     return store
 
 
@@ -63,7 +74,8 @@ def own_definition(name: str) -> str:
     raise LogError(f"the definition of {OWN_PACKAGE}/msg/{name} is neither installed nor in the source tree")
 
 
-def own_definitions(name: str) -> dict[str, str]:
+@cache
+def own_definitions(name: str) -> Mapping[str, str]:
     """Text of one of this package's own messages and of those it is made of, by full name.
 
     Raises:
@@ -89,13 +101,18 @@ def _message_name(kind: tuple[Any, Any]) -> str:
 
 
 def writing_typestore(definitions: Mapping[str, str]) -> Any:
-    """Standard types of ROS 2 Jazzy plus custom ones given as .msg text by full name.
+    """Standard types of ROS 2 Jazzy plus custom ones given as .msg text by full name; the same for the same ones.
 
     Raises:
         LogError: a definition does not parse.
     """
+    return _writing_store(tuple(definitions.items()))
+
+
+@lru_cache(_STORES)
+def _writing_store(definitions: tuple[tuple[str, str], ...]) -> Any:
     store = get_typestore(Stores.ROS2_JAZZY)
-    for name, text in definitions.items():
+    for name, text in definitions:
         try:
             store.register(get_types_from_msg(text, name))
         except Exception as error:  # see typestore_for

@@ -12,6 +12,7 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +23,9 @@ STORAGE_SUFFIXES = {".mcap": "mcap", ".db3": "sqlite3"}
 
 _ZSTD = bytes.fromhex("28b52ffd")
 """How Zstandard's frames begin; serialised messages begin with a zero."""
+
+_REMEMBERED = 16
+"""Recordings whose topics are remembered: a report reads a dozen of them from one, and its metadata take long."""
 
 _LISTED = 5
 """Recordings that a message names."""
@@ -146,13 +150,7 @@ class _RosbagsStorage:
     def __init__(self, path: Path, target: Path) -> None:
         self._path = path
         self._target = target
-        with _damage(path), self._reader() as reader:
-            topics = (
-                Topic(c.topic, c.msgtype, c.msgcount, c.msgdef.data, _encoding(c.msgdef.format.name))
-                for c in reader.connections
-            )
-            self._topics = _merge(topics, path)
-            self._span = reader.start_time, reader.end_time
+        self._topics, self._span = _read_summary(path, target)
 
     def topics(self) -> tuple[Topic, ...]:
         return self._topics
@@ -161,15 +159,38 @@ class _RosbagsStorage:
         return self._span
 
     def messages(self, topic: str) -> Iterator[tuple[int, bytes]]:
-        with _damage(self._path), self._reader() as reader:
+        with _damage(self._path), _reader(self._target) as reader:
             connections = [c for c in reader.connections if c.topic == topic]
             for _, stamp, data in reader.messages(connections=connections):
                 yield stamp, _decompress(data)
 
-    def _reader(self) -> Any:
-        from rosbags.rosbag2 import Reader
 
-        return Reader(self._target)
+def _reader(target: Path) -> Any:
+    from rosbags.rosbag2 import Reader
+
+    return Reader(target)
+
+
+def _state(target: Path) -> tuple[tuple[str, int, int], ...]:
+    """Names, sizes [B] and times of change [ns] of the files of a recording."""
+    files = sorted(target.iterdir()) if target.is_dir() else [target]
+    return tuple((file.name, (stat := file.stat()).st_size, stat.st_mtime_ns) for file in files)
+
+
+def _read_summary(path: Path, target: Path) -> tuple[tuple[Topic, ...], tuple[int, int]]:
+    """Topics, and log times [ns] of the first and the last message; read once as long as the files stay as they are."""
+    with _damage(path):
+        return _read_state(path, target, _state(target))
+
+
+@lru_cache(_REMEMBERED)
+def _read_state(path: Path, target: Path, _state: object) -> tuple[tuple[Topic, ...], tuple[int, int]]:
+    with _reader(target) as reader:
+        topics = (
+            Topic(c.topic, c.msgtype, c.msgcount, c.msgdef.data, _encoding(c.msgdef.format.name))
+            for c in reader.connections
+        )
+        return _merge(topics, path), (reader.start_time, reader.end_time)
 
 
 class _Rosbag2PyStorage:

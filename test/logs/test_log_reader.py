@@ -71,6 +71,16 @@ def test_reads_what_was_written_again_and_again(bag):
     check_content(log)
 
 
+def test_a_recording_that_was_written_again_is_read_again(tmp_path):
+    """What is remembered of a recording is of its files as they were."""
+    write(tmp_path / "log", count=3)
+    assert len(read_joint_states(tmp_path / "log")) == 3
+    write(tmp_path / "log", count=4, topic="/other")
+    assert len(read_joint_states(tmp_path / "log", "/other")) == 4
+    with pytest.raises(LogError, match="has no topic"):
+        read_joint_states(tmp_path / "log")
+
+
 def test_reads_a_single_file_and_a_folder_without_metadata(bag):
     check_content(read_joint_states(storage_file(bag)))
     check_content(read_joint_states(bag / "metadata.yaml"))
