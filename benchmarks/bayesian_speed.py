@@ -84,7 +84,7 @@ def windows(mechanism: Mechanism, seconds: float, seed: int) -> list[float]:
     known: Knowledge | None = None
     for first in range(0, log.stages, count):
         began = time.process_time()
-        _, known = identify_further(known, log.part(first, first + count), mechanism.robot, CONFIG)
+        _, known = identify_further(known, log.part(first, first + count), mechanism.robot, CONFIG.of_windows)
         took.append(time.process_time() - began)
     return took[1:]
 

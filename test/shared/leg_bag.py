@@ -21,6 +21,7 @@ VALUES = {
     "bayesian.search.starts": 1,
     "bayesian.noise.rounds": 4,
     "bayesian.verdict.samples": 2000,
+    "bayesian.online.samples": 500,
 }
 QUICK = [f"--set={name}={value}" for name, value in VALUES.items()]
 

@@ -8,7 +8,7 @@ long as the power meter is not later than joint states by more than the patience
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from sysid_nodes import __version__
 from sysid_nodes.data import RawJointState
 from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import ExcitationError, LogError
-from sysid_nodes.results.bayesian import BayesianResult
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 from sysid_nodes.systems.bayesian import Grid, Knowledge, identify_further
 from sysid_nodes.systems.bayesian.contacts import refuse_contacts
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
+
+_AGREE = 2
+"""Windows in a row that have to agree for each that contradicted, before anything is claimed again: of readings that
+are turned round some windows contradict and others do not."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class OnlineBayesian:
         refuse_contacts(config.bayesian)
         self.robot, self.config = robot, config
         self._count = max(round(config.bayesian.online.window / config.bayesian.step), 1)
+        self._of_windows = config.bayesian.of_windows
         self.reset()
 
     def reset(self) -> BayesianUpdate:
@@ -73,6 +78,7 @@ class OnlineBayesian:
         self._session = BayesianSession(self.robot, self.config)
         self._config_id = self._identify_config(build_mechanism(self.robot, self.config.bayesian, power=False))
         self._known: Knowledge | None = None
+        self._against = self._agreed = 0
         self.rejected: Counter[str] = Counter()
         self.update = BayesianUpdate(0.0, 0.0, -1, 0, None, "", self.robot.name, self._config_id)
         self._start_over()
@@ -120,6 +126,23 @@ class OnlineBayesian:
         said = (config.torque_factor, config.power, config.bayesian, read)
         return digest(__version__, robot.urdf, robot.joint_names, *said)
 
+    def _doubt(self, result: BayesianResult) -> BayesianResult:
+        """The newest window's result, nothing claimed while windows before it speak against what it agrees with."""
+        if result.status is BayesianStatus.CONTRADICTED:
+            self._against, self._agreed = self._against + 1, 0
+        if not result.status.trusted or not self._against:
+            return result
+        self._agreed += 1
+        if self._agreed >= _AGREE * self._against:
+            self._against = 0
+            return result
+        said = (
+            f"{self._against} contradicted what is known, {self._agreed} of {_AGREE * self._against} since then agree"
+        )
+        return replace(
+            result, status=BayesianStatus.CONTRADICTED, findings=(f"of the windows, {said}", *result.findings)
+        )
+
     def _look(self) -> BayesianUpdate | None:
         grid = Grid(self._start, self.config.bayesian.step, self._count)
         end = grid.start + (grid.count - 0.5) * grid.step
@@ -129,12 +152,13 @@ class OnlineBayesian:
             return None
         used, fault, result = self.update.used, "", self.update.result
         try:
-            result, known = identify_further(self._known, self._session.log(grid), self.robot, self.config.bayesian)
+            result, known = identify_further(self._known, self._session.log(grid), self.robot, self._of_windows)
             if known is not None:
                 self._known, used = known, used + 1
                 self._config_id = self._identify_config(known.mechanism)
             else:
                 fault = result.status.message
+            result = self._doubt(result)
         except (LogError, ExcitationError) as error:
             fault = str(error)
         if fault:

@@ -19,7 +19,7 @@ from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.exact_prior import LEAST, exact_draws
-from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, disagreement, log_information, passage
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, log_information, passage
 from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
 from sysid_nodes.systems.bayesian.one_sided import impossible_contacts, long_stages
@@ -65,7 +65,8 @@ def conclude(
     model = linear_model(problem, at)
     kept = correlation(problem, model)
     prior = prior_spreads(own, config) if before is None else before.prior
-    status, x, theta, known, against, told = _believe(fitted, model, kept, before, prior)
+    read = Readings.of(problem.log.torque, before)
+    status, x, theta, known, against, told = _believe(fitted, model, kept, before, prior, read)
     draws, doubt = _draws(theta, own, x, config, told)
     findings = (*against, *_findings(fitted, kept, config), *doubt)
     if not np.isfinite(draws).all():
@@ -74,7 +75,7 @@ def conclude(
         theta = _prior_posterior(own, model)
         draws, _ = _draws(theta, own, x, config, None)
     rows, covariance = parameters(own, prior, draws, theta, config)
-    if wrong := _contradictions(rows, fitted, kept, first=before is None):
+    if wrong := _contradictions(rows, fitted, kept, read):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     findings = (*long_stages(problem, at.point), *findings)
     covered = _speed_range(fitted) if known is None else known.covered
@@ -106,11 +107,11 @@ def conclude(
 
 
 def _contradictions(
-    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, *, first: bool
+    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, read: Readings
 ) -> tuple[str, ...]:
     """Signs, in words, that model and priors are not those of this log."""
     found = impossible_contacts(fitted.problem, fitted.found.best.point.point)
-    if first and (missed := _unexplained_joints(fitted, kept)):
+    if missed := _unexplained_joints(fitted, kept, read):
         names = ", ".join(f"'{name}'" for name in missed)
         found = (
             f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
@@ -144,7 +145,12 @@ class _Belief(NamedTuple):
 
 
 def _believe(
-    fitted: Fitted, model: LinearModel, kept: Correlation, before: Knowledge | None, prior: tuple[Spread, ...]
+    fitted: Fitted,
+    model: LinearModel,
+    kept: Correlation,
+    before: Knowledge | None,
+    prior: tuple[Spread, ...],
+    read: Readings,
 ) -> _Belief:
     problem, at = fitted.problem, fitted.found.best.point.point
     own = problem.mechanism.parameters
@@ -166,7 +172,7 @@ def _believe(
         x, theta, used = found
     else:
         x, theta, used = at.x, parameter_posterior(model.factor, model.rows, extra), None if lasts else told
-    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior)
+    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior, read)
     return _Belief(status, x, theta, known, (against,) if against else (), used)
 
 
@@ -181,20 +187,18 @@ def _speed_range(fitted: Fitted) -> Array:
     return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
 
 
-def _unexplained_joints(fitted: Fitted, kept: Correlation) -> tuple[str, ...]:
+def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tuple[str, ...]:
     """Joints with a motor whose torques the model misses for the most part, and for some stages the same way.
 
     Estimated noise takes up whatever a model misses, and intervals allow for errors that last as if they had nothing to
-    do with the motion: true of what a good model misses, not of readings that are another joint's.
+    do with the motion: true of what a good model misses, not of readings that are another joint's. A short log does
+    not tell what lasts; noise that has not settled is no better a reason to claim anything.
     """
-    mechanism, noise, read = fitted.problem.mechanism, fitted.problem.noise.torque, fitted.problem.log.torque
-    read = read[np.isfinite(read).all(axis=1)]
-    if not len(read):
-        return ()
-    size = np.sqrt(np.mean(read**2, axis=0))
-    missed = (
-        (noise > _UNEXPLAINED * np.std(read, axis=0)) & (noise > _NEGLIGIBLE * size.max()) & (kept.torque > _LASTING)
-    )
+    mechanism, noise = fitted.problem.mechanism, fitted.problem.noise.torque
+    lasts = kept.torque > _LASTING
+    if fitted.shown is not None and not fitted.settled:
+        lasts |= np.isfinite(fitted.shown.torque)
+    missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts
     names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
     return tuple(names[missed].tolist())
 
@@ -210,16 +214,14 @@ def _draws(
     theta: ParameterPosterior, own: Parameters, x: Array, config: BayesianConfig, told: LogInformation | None
 ) -> tuple[Array, tuple[str, ...]]:
     """(S, P) of all coordinates, and what is to be said of them."""
-    rng = np.random.default_rng(config.search.seed)
-    steps = theta.samples(config.verdict.samples, rng)
-    draws = np.tile(x, (len(steps), 1))
-    draws[:, own.free] += steps
-    if told is None or not np.isfinite(steps).all():
+    rng, count = np.random.default_rng(config.search.seed), config.verdict.samples
+    draws = np.tile(x, (count, 1))
+    if told is None or not np.isfinite(theta.covariance).all():
+        draws[:, own.free] += theta.samples(count, rng)
         return draws, ()
-    exact, worth = exact_draws(own, told, x, steps, rng)
+    draws[:, own.free], worth = exact_draws(own, told, x, lambda more: theta.samples(more, rng), count, rng)
     if worth < LEAST:
         return draws, ("the prior bends too much where the log leaves it to decide: intervals are of first order",)
-    draws[:, own.free] = exact
     return draws, ()
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.data.joint_vector import Numbers, Words
@@ -160,6 +160,7 @@ class OnlineConfig:
 
     window: float = option(2.0, "of the log that is used at once", unit="s", minimum=0.5)
     patience: float = option(0.2, "for the power meter after joint states have ended a window", unit="s", minimum=0.0)
+    samples: int = option(1000, "draws from a window's posterior, in place of verdict.samples", minimum=400)
     gap: float = option(0.1, "without joint states that ends a window unused", unit="s", minimum=1e-3, maximum=0.5)
 
 
@@ -179,3 +180,8 @@ class BayesianConfig:
     search: SearchConfig = section(SearchConfig, "the search")
     verdict: VerdictConfig = section(VerdictConfig, "what is said of a parameter")
     online: OnlineConfig = section(OnlineConfig, "how the posterior follows the motion")
+
+    @property
+    def of_windows(self) -> BayesianConfig:
+        """The same for a live node's windows."""
+        return replace(self, verdict=replace(self.verdict, samples=self.online.samples))

@@ -18,9 +18,12 @@ derivative joins Q'J in the determinant: the density is that of theta given that
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import null_space, solve_triangular
+from scipy.linalg.lapack import dgesv
 
 from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -30,45 +33,54 @@ Array = npt.NDArray[np.float64]
 LEAST = 50.0
 """Draws that the moved ones have to be worth: with fewer the first-order posterior is no place to begin from."""
 
-_ENOUGH = 200.0  # that end the search for more
-_TOGETHER = 250  # are moved at once
+_ENOUGH = 0.05  # of the draws that are asked for, at least twice LEAST: worth as many, they end the search for more
+_TOGETHER = 125  # are moved at once
 _ITERATIONS, _HALVINGS = 10, 6
-_SOLVED = 1e-6  # standard deviations
+_NEAR = 3e-4  # standard deviations from which the next step of Newton's method is the last: it leaves their square
 _FARTHEST = 8.0  # prior sigmas from the estimate from which a search sets out
 _LONGEST = 3.0  # prior sigmas of a coordinate that a step may change
 
 
 def exact_draws(
-    own: Parameters, told: LogInformation, x: Array, steps: Array, rng: np.random.Generator
+    own: Parameters,
+    told: LogInformation,
+    x: Array,
+    draw: Callable[[int], Array],
+    count: int,
+    rng: np.random.Generator,
 ) -> tuple[Array, float]:
-    """Draws of theta, (S, p), and how many independent ones they are worth.
+    """Draws of theta, (count, p), and how many independent ones they are worth.
 
     Args:
         own: the constants and their prior.
         told: information of the log.
         x: (P,) the estimate, where the first-order posterior is linearised.
-        steps: (S, p) its draws from there, within the bounds, of which as many are moved as are needed.
+        draw: (S, p) of its draws from there, within the bounds; S of them, of which as many are moved as are needed.
+        count: draws that are asked for, and moved at most.
         rng: for the choice.
     """
     if not (own.free < 10 * own.n).any():
-        return x[own.free] + steps, float(len(steps))  # no body is unknown: nothing bends
-    residuals, worth = _Residuals(own, told, x), 0.0
-    theta, log = np.zeros((0, steps.shape[1])), np.zeros(0)
-    for first in range(0, len(steps), _TOGETHER):
+        return x[own.free] + draw(count), float(count)  # no body is unknown: nothing bends
+    residuals, worth, enough = _Residuals(own, told, x), 0.0, max(_ENOUGH * count, 2.0 * LEAST)
+    theta, log = np.zeros((0, len(own.free))), np.zeros(0)
+    for first in range(0, count, _TOGETHER):
+        steps = draw(min(_TOGETHER, count - first))
+        if not np.isfinite(steps).all():
+            break
         with np.errstate(over="ignore", invalid="ignore"):
-            more = residuals.move(steps[first : first + _TOGETHER])
+            more = residuals.move(steps)
         theta, log = np.concatenate([theta, more[0]]), np.concatenate([log, more[1]])
         if not np.isfinite(log).any():
             continue
         weight = np.exp(log - log.max())
         worth = float(np.sum(weight) ** 2 / np.sum(weight**2))
-        if worth >= _ENOUGH:
+        if worth >= enough:
             break
-    if not worth:
-        return x[own.free] + steps, 0.0
+    if worth < LEAST:
+        return x[own.free] + draw(count), worth
     # Systematic: a draw of weight w is chosen S w times, up to one more or less.
     ends = np.cumsum(weight / weight.sum())
-    at = np.searchsorted(ends, (rng.random() + np.arange(len(steps))) / len(steps))
+    at = np.searchsorted(ends, (rng.random() + np.arange(count)) / count)
     return theta[rng.permutation(np.minimum(at, len(theta) - 1))], worth
 
 
@@ -120,16 +132,18 @@ class _Residuals:
         return self._own.equalities(self._constants(bodies))[..., [*self._own.free[self._bent], -1]]
 
     def _slopes(self, bodies: Array) -> Array:
-        """(S, b, b) derivative of `_wanted`."""
+        """(S, b, b) derivative of `_wanted`, transposed."""
         rows, at = len(self._told.root), self._own.free[self._bent]
-        told = self._q[:rows].T @ self._told.root[:, self._bent]
+        told = self._told.root[:, self._bent].T @ self._q[:rows]
+        inside = told.shape[1]
         out = np.empty((len(bodies), *2 * (len(at),)))
-        out[:, : len(told)] = self._q[rows:].T[:, self._bent] / self._sigma[self._bent]
-        by = self._own.inertia_jacobian(self._constants(bodies))
+        by = self._own.inertia_jacobian(self._constants(bodies)).swapaxes(-1, -2)
         for first in range(0, len(at), 10):
             own = slice(first, first + 10)
-            out[:, : len(told), own] += told[:, own] @ by[:, at[first] // 10]
-        out[:, len(told) :] = self._equalities(bodies)[..., :-1]
+            each = by[:, at[first] // 10].reshape(-1, 10) @ told[own]
+            out[:, own, :inside] = each.reshape(len(bodies), 10, inside)
+        out[:, :, :inside] += (self._q[rows:][self._bent] / self._sigma[self._bent, None])[None]
+        out[:, :, inside:] = self._equalities(bodies)[..., :-1].swapaxes(-1, -2)
         return out
 
     def move(self, steps: Array) -> tuple[Array, Array]:
@@ -138,37 +152,52 @@ class _Residuals:
         count = len(self._straight)
         target = np.concatenate([aim[:, count:], np.zeros((len(steps), self._equal))], axis=1)
         reach = _FARTHEST * self._sigma[self._bent]
-        bodies, solved = self._solve(self._start[self._bent] + np.clip(steps[:, self._bent], -reach, reach), target)
+        first = self._start[self._bent] + np.clip(steps[:, self._bent], -reach, reach)
+        bodies, determinant = self._solve(first, target)
         theta = self._theta(bodies)
         theta[:, self._straight] = 0.0
         rest = aim[:, :count] - self._values(theta) @ self._ql
         theta[:, self._straight] = solve_triangular(self._triangle, rest.T).T
         values, free = self._values(theta), self._own.free
-        determinant = np.linalg.slogdet(self._slopes(bodies))[1]
         log = 0.5 * (np.sum((values @ self._basis) ** 2, axis=1) - np.sum(values**2, axis=1)) - determinant
         inside = np.all((theta >= self._own.lower[free]) & (theta <= self._own.upper[free]), axis=1)
-        return theta, np.where(solved & inside & np.isfinite(log), log, -np.inf)
+        return theta, np.where(inside & np.isfinite(log), log, -np.inf)
 
-    def _solve(self, bodies: Array, target: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-        """Bodies (S, b) at which `_wanted` is the target (S, b), by Newton's method, and where they were found."""
-        bodies, todo = bodies.copy(), np.arange(len(bodies))
+    def _solve(self, bodies: Array, target: Array) -> tuple[Array, Array]:
+        """Bodies (S, b) at which `_wanted` is the target (S, b), by Newton's method, and the logarithm of the slope's
+        determinant there (S,), infinite where they were not found."""
+        bodies, todo, logarithm = bodies.copy(), np.arange(len(bodies)), np.full(len(bodies), np.inf)
+        off = target - self._wanted(bodies)
         for _ in range(_ITERATIONS):
-            off = target[todo] - self._wanted(bodies[todo])
             size = np.linalg.norm(off, axis=1)
-            going = ~(size <= _SOLVED)
-            todo, off, size = todo[going], off[going], size[going]
+            step, determinant = _solve_each(self._slopes(bodies[todo]), off)
+            last = size <= _NEAR
+            logarithm[todo[last]] = determinant[last]
+            bodies[todo[last]] += step[last]
+            todo, off, size, step = todo[~last], off[~last], size[~last], step[~last]
             if not len(todo):
                 break
-            step = np.linalg.solve(self._slopes(bodies[todo]), off[..., None])[..., 0]
             step[~np.isfinite(step).all(axis=1)] = 0.0
             largest = np.abs(step / self._sigma[self._bent]).max(axis=1, initial=0.0)
             step *= np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST))[:, None]
+            off = target[todo] - self._wanted(bodies[todo] + step)
             for _ in range(_HALVINGS):
-                worse = ~(np.linalg.norm(target[todo] - self._wanted(bodies[todo] + step), axis=1) < size)
-                if not worse.any():
+                worse = np.flatnonzero(~(np.linalg.norm(off, axis=1) < size))
+                if not len(worse):
                     break
                 step[worse] *= 0.4
+                off[worse] = target[todo[worse]] - self._wanted(bodies[todo[worse]] + step[worse])
             bodies[todo] += step
-        solved = np.ones(len(bodies), dtype=bool)
-        solved[todo] = False
-        return bodies, solved
+        return bodies, logarithm
+
+
+def _solve_each(transposed: Array, right: Array) -> tuple[Array, Array]:
+    """Solutions (S, b) of equations with matrices (S, b, b), which are overwritten, and their logarithms of |det| (S,).
+
+    One decomposition serves both, and a transposed matrix is as LAPACK has it.
+    """
+    out, logarithm = right.copy(), np.empty(len(right))
+    for k, matrix in enumerate(transposed):
+        factors, _, out[k], singular = dgesv(matrix.T, right[k], overwrite_a=True)
+        logarithm[k] = np.inf if singular else np.sum(np.log(np.abs(np.diagonal(factors))))
+    return out, logarithm

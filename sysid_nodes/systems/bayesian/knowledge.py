@@ -34,6 +34,42 @@ _TOLD = 0.02  # share of a direction's variance that a part of a log has to take
 
 
 @dataclass(frozen=True)
+class Readings:
+    """Torques that were read.
+
+    Attributes:
+        count: of stages with all torques.
+        sums, squares: (m,) over them.
+    """
+
+    count: int
+    sums: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, torque: Array, before: Knowledge | None) -> Readings:
+        """Of torques (N, m) and of all parts before them."""
+        told = torque[np.isfinite(torque).all(axis=1)]
+        own = cls(len(told), told.sum(axis=0), np.sum(told**2, axis=0))
+        if before is None:
+            return own
+        old = before.read
+        return cls(own.count + old.count, own.sums + old.sums, own.squares + old.squares)
+
+    @property
+    def size(self) -> Array:
+        """(m,) root mean squares; infinite where nothing was read."""
+        return np.sqrt(self.squares / self.count) if self.count else np.full(len(self.squares), np.inf)
+
+    @property
+    def spread(self) -> Array:
+        """(m,) standard deviations; infinite where nothing was read."""
+        if not self.count:
+            return self.size
+        return np.sqrt(np.maximum(self.size**2 - (self.sums / self.count) ** 2, 0.0))
+
+
+@dataclass(frozen=True)
 class Knowledge:
     """After some parts of a log.
 
@@ -48,6 +84,7 @@ class Knowledge:
         stages: used.
         status: of the search from which all began: a doubt about its minimum stays.
         prior: of the constants with units, before the log.
+        read: torques of all parts.
     """
 
     mechanism: Mechanism
@@ -60,6 +97,7 @@ class Knowledge:
     stages: int
     status: BayesianStatus
     prior: tuple[Spread, ...]
+    read: Readings
 
 
 @dataclass(frozen=True)

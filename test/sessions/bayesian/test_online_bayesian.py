@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_the_messages_say_the_same_as_the_result() -> None:
     row = update.result.parameters[k]
     assert (fields["mean"][k], fields["lower"][k], fields["units"][k]) == (row.mean, row.lower, "N m")
     variance = np.reshape(fields["covariance"], (count, count))[k, k]
-    assert variance == pytest.approx(row.sigma**2, rel=1e-3)  # a divisor of S - 1 for one of S
+    assert variance == pytest.approx(row.sigma**2, rel=3e-3)  # a divisor of S - 1 for one of S
     assert friction is not None
     assert friction["posterior"] == fields["id"]
     assert {curve["joint"] for curve in friction["joints"]} == {"hip", "crank_motor", "rod_joint", "knee"}
@@ -169,6 +170,46 @@ def test_a_load_that_is_picked_up_midway_contradicts(factor: float) -> None:
     assert sum(to.rejected.values()) == 1
 
 
+@pytest.mark.parametrize("motor", mark_slow([0, 1], but=[0]))
+def test_a_motor_whose_torque_is_turned_is_claimed_in_no_window(motor: int) -> None:
+    """Windows of half a second: the first tells too little for what lasts to be seen, others agree now and then."""
+    sign = np.ones(2)
+    sign[motor] = -1.0
+    raws = [
+        raw._replace(effort=sign * np.asarray(raw.effort)) if isinstance(raw, RawJointState) else raw
+        for raw in messages()
+        if raw.stamp < 1.1
+    ]
+    updates = feed(session(bayesian__online__window=0.5), raws)
+    assert len(updates) == 2
+    for update in updates:
+        assert update.result is not None
+        assert not update.result.status.trusted
+        assert f"half of what was read at '{MOTORS[motor]}': swapped, turned" in update.result.message
+
+
+def test_after_a_contradiction_twice_as_many_windows_have_to_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = followed()[-1].result
+    script = iter("FCFFFCCFF")
+
+    def next_of_script(known: object, *_: object) -> tuple[object, object]:
+        good = next(script) == "F"
+        status = BayesianStatus.FOUND if good else BayesianStatus.CONTRADICTED
+        assert found is not None
+        return replace(found, status=status, findings=("a load",)), SimpleNamespace(mechanism=None) if good else None
+
+    monkeypatch.setattr("sysid_nodes.sessions.bayesian.online.identify_further", next_of_script)
+    monkeypatch.setattr(OnlineBayesian, "_identify_config", lambda *_: "")
+    updates = feed(session(bayesian__online__window=0.5), messages())
+    claimed = "".join("F" if update.result and update.result.status.trusted else "C" for update in updates)
+    assert claimed == "FCCFFCCCC"
+    assert [update.used for update in updates] == [1, 1, 2, 3, 4, 4, 4, 5, 6]
+    doubted = updates[8].result
+    assert doubted is not None
+    assert "of the windows, 2 contradicted what is known, 2 of 4 since then agree" in doubted.message
+    assert doubted.findings[1] == "a load"
+
+
 def still(raws: Iterable[Raw]) -> list[Raw]:
     return [raw._replace(position=np.zeros(2)) if isinstance(raw, RawJointState) else raw for raw in raws]
 
@@ -190,7 +231,7 @@ def back_in_time(raws: Iterable[Raw]) -> list[Raw]:
     ],
 )
 def test_windows_begin_anew(change: Any, end: float, reason: str) -> None:
-    to = session(bayesian__verdict__samples=200)
+    to = session()
     updates = feed(to, [raw for raw in change(messages()) if raw.stamp < 2.5])
     assert to.rejected == {reason: 1}
     assert [update.t for update in updates] == pytest.approx([end])

@@ -6,6 +6,8 @@ Tolerances are four standard errors of means and spreads of one or two thousand 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -51,7 +53,13 @@ def draw_both(own: Parameters, told: LogInformation) -> tuple[Array, Array, floa
     steps = found[1].samples(_DRAWS, rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exact_prior, "_ENOUGH", np.inf)  # all of them, for a sharper comparison
-        return found[0][own.free] + steps, *exact_draws(own, told, found[0], steps, rng)
+        return found[0][own.free] + steps, *exact_draws(own, told, found[0], one_by_one(steps), _DRAWS, rng)
+
+
+def one_by_one(steps: Array) -> Callable[[int], Array]:
+    """Hands out draws (S, p), from the beginning again where there are no more."""
+    endless = itertools.cycle(steps)
+    return lambda count: np.array(list(itertools.islice(endless, count)))
 
 
 def compare(own: Parameters, told: LogInformation, x: Array) -> Array:
@@ -121,7 +129,7 @@ def test_what_cannot_be_moved_is_worth_nothing() -> None:
     own = constants()
     told = in_sum(own, 0.004)
     steps = 1e3 * own.sigma[own.free] * np.random.default_rng(0).standard_normal((100, len(own.free)))
-    draws, worth = exact_draws(own, told, own.mean, steps, np.random.default_rng(0))
+    draws, worth = exact_draws(own, told, own.mean, one_by_one(steps), 100, np.random.default_rng(0))
     assert worth == 0.0
     np.testing.assert_array_equal(draws, own.mean[own.free] + steps)
 

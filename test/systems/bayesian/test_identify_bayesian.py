@@ -128,7 +128,8 @@ def test_part_after_part_says_what_the_whole_log_says() -> None:
     for a, b in observed:
         assert abs(a.mean - b.mean) < 0.6 * b.sigma
         assert 0.7 < a.sigma / b.sigma < 1.4  # how long errors last is told by half as many residuals
-    assert np.median([abs(a.mean - b.mean) / b.sigma for a, b in observed]) < 0.1
+    # Means of draws that are worth two hundred err by 0.07 sigma each.
+    assert np.median([abs(a.mean - b.mean) / b.sigma for a, b in observed]) < 0.15
     assert all(a.narrowing < 1.3 * b.narrowing + 0.02 for a, b in rows), "what no part tells stays the prior's"
 
 
