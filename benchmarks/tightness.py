@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--rate", type=float, default=4000.0, help="samples per second [Hz]")
     options.add_argument("--duration", type=float, default=DURATION, help="of the data [s]")
     options.add_argument("--windows", type=float, nargs="+", default=[0.2, 0.1, 0.05, 0.03], help="windows tried [s]")
-    options.add_argument("--spans", type=int, default=1, help="windows in a row that rows are over, at most")
+    shipped = SetMembershipConfig().spans
+    options.add_argument("--spans", type=int, default=shipped, help="windows in a row that rows are over, at most")
     options.add_argument("--motions", nargs="+", choices=MOTIONS, default=list(MOTIONS), help="motions tried")
     options.add_argument("--sensors", nargs="+", choices=SENSORS, default=list(SENSORS), help="sensors tried")
     options.add_argument("--name", default="tightness", help="of the report")
@@ -96,7 +97,7 @@ def run_case(
     rate: float,
     duration: float,
     windows: Sequence[float],
-    spans: int = 1,
+    spans: int,
 ) -> Case:
     """Both methods on one data set."""
     rng = np.random.default_rng([seed, PATTERNS.index(pattern), list(SENSORS).index(sensors)])

@@ -62,7 +62,7 @@ function(sysid_add_kernel)
     ament_get_python_install_dir(python_dir)
     set(destination "${python_dir}/sysid_nodes/kernel")
   endif()
-  foreach(name regressors stages normal_equations joint_rollout closest_points affine_dynamics dual_simplex)
+  foreach(name regressors stages normal_equations joint_rollout closest_points affine_dynamics dual_simplex windows)
     # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
     nanobind_add_module(_${name} NOMINSIZE NB_STATIC "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/${name}.cpp")
     target_link_libraries(_${name} PRIVATE sysid_pinocchio)

@@ -26,6 +26,7 @@ _KERNELS = (
     "_closest_points",
     "_affine_dynamics",
     "_dual_simplex",
+    "_windows",
 )
 
 _NEEDED = {

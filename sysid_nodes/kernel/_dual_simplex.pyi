@@ -3,18 +3,24 @@ import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[np.float64]
-_Indices = npt.NDArray[np.int64]
 
-def pivots(
-    table: _Array,
-    basic: _Indices,
-    nonbasic: _Indices,
-    at_upper: npt.NDArray[np.bool_],
-    cost: _Array,
-    value: _Array,
-    place: _Array,
-    lower: _Array,
-    upper: _Array,
-    tolerances: _Array,
-    limit: int,
-) -> int: ...
+class LazyProgram:
+    def __init__(self, d: int) -> None: ...
+    @property
+    def table(self) -> _Array: ...
+    def copy(self) -> LazyProgram: ...
+    def remove(self, keep: npt.NDArray[np.bool_], rows: _Array) -> None: ...
+    def maximise(
+        self,
+        objective: _Array,
+        rows: _Array,
+        row_lower: _Array,
+        row_upper: _Array,
+        scale: _Array,
+        lower: _Array,
+        upper: _Array,
+        tolerance: float,
+        constants: _Array,
+        iterations: int,
+        entering: int,
+    ) -> tuple[int, _Array, _Array]: ...

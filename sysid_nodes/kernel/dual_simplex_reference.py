@@ -31,7 +31,22 @@ def pivots(
     tolerances: Array,
     limit: int,
 ) -> int:
-    """See `kernel.dual_simplex.pivots`."""
+    """Pivots until every basic variable is between its ends; all arrays but the ends change in place.
+
+    Args:
+        table: (w, d) basic variables as sums of the nonbasic ones.
+        basic, nonbasic: (w,) and (d,) which variables they are.
+        at_upper: (d,) at which of its ends a nonbasic variable is, the one that `cost` likes better.
+        cost: (d,) the objective, to be maximised, as a sum of the nonbasic variables.
+        value, place: (w,) and (d,) values of basic and of nonbasic variables.
+        lower, upper: finite ends of all variables.
+        tolerances: see `TOLERANCES` in solvers/dual_simplex.py.
+        limit: pivots at most.
+
+    Returns:
+        OPTIMAL; ENDLESS at the limit; else a row of the table whose variable stays beyond an end wherever the nonbasic
+        ones are: there is no solution.
+    """
     feasible, smallest, stable = tolerances
     for _ in range(limit):
         excess = np.maximum(value - upper[basic], lower[basic] - value)

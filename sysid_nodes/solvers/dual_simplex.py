@@ -12,15 +12,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.kernel.dual_simplex import ENDLESS, OPTIMAL, pivots
+from sysid_nodes.kernel.dual_simplex_reference import ENDLESS, OPTIMAL, pivots
 from sysid_nodes.solvers.linear_program import LpSolution, LpStatus
 
 Array = npt.NDArray[np.float64]
 
-_PERTURBATION = 1e-9
+TOLERANCES = np.array([1e-9, 1e-9, 1e-6])
+"""How far a basic variable may be beyond an end; the smallest entry of the tableau that is not rounding; the smallest
+pivot as a share of the largest that would do, below which an earlier one is taken."""
+
+PERTURBATION = 1e-9
 """Of the reduced costs: ties, of which coordinates as objectives are full, would let the method stall."""
 
-_ITERATIONS = 20
+ITERATIONS = 20
 """Pivots that a solve may take for each row and unknown; a healthy one takes less than one."""
 
 
@@ -64,14 +68,14 @@ class DualSimplex:
         """Solves for an objective (d,) over ends (d + m,) of the unknowns and of the rows, all finite."""
         d, m = c.size, len(self._rows)
         cost = self._cost(c)
-        self._at_upper = np.where(np.abs(cost) > _PERTURBATION, cost > 0.0, self._at_upper)
+        self._at_upper = np.where(np.abs(cost) > PERTURBATION, cost > 0.0, self._at_upper)
         uneven = 0.5 + np.modf(np.arange(d) * 0.618034)[0]
-        cost += np.where(self._at_upper, _PERTURBATION, -_PERTURBATION) * uneven
+        cost += np.where(self._at_upper, PERTURBATION, -PERTURBATION) * uneven
         place = np.where(self._at_upper, upper[self._nonbasic], lower[self._nonbasic])
         value = self._table @ place
         end = pivots(
-            self._table, self._basic, self._nonbasic, self._at_upper, cost, value, place, lower, upper,
-            _ITERATIONS * (d + m),
+            self._table, self._basic, self._nonbasic, self._at_upper, cost, value, place, lower, upper, TOLERANCES,
+            ITERATIONS * (d + m),
         )  # fmt: skip
         if end == ENDLESS:
             return LpSolution(LpStatus.FAILED, np.zeros(d), np.zeros(m))

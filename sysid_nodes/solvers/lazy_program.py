@@ -4,17 +4,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.solvers.dual_simplex import DualSimplex
+from sysid_nodes.kernel.dual_simplex import compiled_program
+from sysid_nodes.solvers.dual_simplex import ITERATIONS, PERTURBATION, TOLERANCES, DualSimplex
 from sysid_nodes.solvers.linear_program import LpSolution, LpStatus
+
+if TYPE_CHECKING:
+    from sysid_nodes.kernel import _dual_simplex
 
 Array = npt.NDArray[np.float64]
 
 _ENTERING = 16
 """Rows that enter at a time, those that are broken most."""
+
+_CONSTANTS = np.append(TOLERANCES, PERTURBATION)
+
+_STATUS = (LpStatus.OPTIMAL, LpStatus.INFEASIBLE, LpStatus.FAILED)
+"""By the compiled program's numbers."""
 
 
 @dataclass(frozen=True)
@@ -46,28 +56,70 @@ class Constraints:
         return np.asarray(np.maximum(values - self.row_upper, self.row_lower - values) / self.scale)
 
 
-class LazyProgram:
+class LazyProgram(Protocol):
     """The rows that have entered, and the vertex of the last solve."""
+
+    def copy(self) -> LazyProgram:
+        """Another one at the same vertex."""
+
+    def remove(self, keep: npt.NDArray[np.bool_], rows: Array) -> None:
+        """Drops rows but those (k, d) that it keeps; where one of them was binding, the next solve starts afresh."""
+
+    def maximise(self, c: Array, within: Constraints, tolerance: float) -> LpSolution:
+        """Optimum of c (d,) that breaks no row by more than a tolerance in unit boxes; multipliers of all rows."""
+
+
+def lazy_program(d: int) -> LazyProgram:
+    """A program over d unknowns, compiled where that was built."""
+    compiled = compiled_program(d)
+    return ReferenceProgram(d) if compiled is None else CompiledProgram(compiled)
+
+
+class CompiledProgram:
+    """See `LazyProgram`: one of kernel/dual_simplex.cpp."""
+
+    def __init__(self, program: _dual_simplex.LazyProgram) -> None:
+        self._program = program
+
+    def copy(self) -> CompiledProgram:
+        """See `LazyProgram`."""
+        return CompiledProgram(self._program.copy())
+
+    def remove(self, keep: npt.NDArray[np.bool_], rows: Array) -> None:
+        """See `LazyProgram`."""
+        self._program.remove(keep, rows)
+
+    def maximise(self, c: Array, within: Constraints, tolerance: float) -> LpSolution:
+        """See `LazyProgram`."""
+        status, x, multipliers = self._program.maximise(
+            c, within.rows, within.row_lower, within.row_upper, within.scale, within.lower, within.upper, tolerance,
+            _CONSTANTS, ITERATIONS, _ENTERING,
+        )  # fmt: skip
+        return LpSolution(_STATUS[status], x, multipliers)
+
+
+class ReferenceProgram:
+    """See `LazyProgram`: in NumPy."""
 
     def __init__(self, d: int) -> None:
         self._simplex = DualSimplex(d)
         self._entered = np.zeros(0, dtype=np.intp)
 
-    def copy(self) -> LazyProgram:
-        """Another one at the same vertex."""
-        new = LazyProgram(0)
+    def copy(self) -> ReferenceProgram:
+        """See `LazyProgram`."""
+        new = ReferenceProgram(0)
         new._simplex, new._entered = self._simplex.copy(), self._entered
         return new
 
-    def remove(self, keep: npt.NDArray[np.bool_]) -> None:
-        """Drops rows; where one of them was binding, the next solve starts afresh."""
+    def remove(self, keep: npt.NDArray[np.bool_], _rows: Array) -> None:
+        """See `LazyProgram`."""
         stays = keep[self._entered]
         if not stays.all():
             self._simplex.remove(np.flatnonzero(~stays))
         self._entered = (np.cumsum(keep) - 1)[self._entered[stays]]
 
     def maximise(self, c: Array, within: Constraints, tolerance: float) -> LpSolution:
-        """Optimum of c (d,) that breaks no row by more than a tolerance in unit boxes; multipliers of all rows."""
+        """See `LazyProgram`."""
         fresh = True
         while True:
             at = self._entered

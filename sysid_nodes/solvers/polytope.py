@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.certificate import proves_empty, upper_bound
-from sysid_nodes.solvers.lazy_program import Constraints, LazyProgram
+from sysid_nodes.solvers.lazy_program import Constraints, LazyProgram, lazy_program
 from sysid_nodes.solvers.linear_program import LpStatus
 
 Array = npt.NDArray[np.float64]
@@ -57,7 +57,7 @@ class Polytope:
         self.multipliers = np.zeros((2 * k, 0))
         self._points = np.full((2 * k, d), np.nan)
         self._programs: dict[int, LazyProgram] = {}
-        self._latest = LazyProgram(d)
+        self._latest = lazy_program(d)
 
     def objective(self, index: int) -> Array:
         """(d,) direction that is maximised for an objective: minus the coordinate for its lower end."""
@@ -96,7 +96,7 @@ class Polytope:
         self.rows, self.row_lower, self.row_upper = self.rows[keep], self.row_lower[keep], self.row_upper[keep]
         self.multipliers = self.multipliers[:, keep]
         for program in {*self._programs.values(), self._latest}:
-            program.remove(keep)
+            program.remove(keep, self.rows)
 
     def usefulness(self) -> Array:
         """(m,) how much the rows carry the present bounds: largest multiplier, then nearness to the optima."""
@@ -136,7 +136,7 @@ class Polytope:
                 return Tightening(tuple(solved), y, failed)
             if solution.status is not LpStatus.OPTIMAL:
                 del self._programs[index]
-                self._latest = LazyProgram(c.size)
+                self._latest = lazy_program(c.size)
                 failed += 1
                 continue
             self._points[index] = solution.x

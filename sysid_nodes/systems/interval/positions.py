@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.kernel.window_samples import compiled_windows
+
 Array = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.intp]
 
@@ -55,6 +57,29 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     ends = np.cumsum(lengths)
     starts = ends - lengths
     index = np.arange(ends[-1]) + np.repeat(edges[:, 0] - starts, lengths)
+    kernel = compiled_windows()
+    if kernel is None:
+        q, error, travel_error, room = _bounded(q, qd, dt, edges, error, creep)
+    else:
+        q, qd, dt, error, creep = (np.ascontiguousarray(each, dtype=np.float64) for each in (q, qd, dt, error, creep))
+        pairs = np.ascontiguousarray(edges, dtype=np.int64)
+        q, error, travel_error, room = kernel.bound_positions(q, qd, dt, pairs, error, creep, _ROUNDING)
+    return Positions(
+        index=index,
+        edges=np.stack([starts, ends - 1], axis=1),
+        q=q,
+        error=error,
+        travel_error=travel_error,
+        possible=np.asarray((room >= 0.0).all(axis=1)),
+    )
+
+
+def _bounded(
+    q: Array, qd: Array, dt: Array, edges: Edges, error: Array, creep: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Positions (M, n), their errors (W, n), those of the travel, and how far above the lowest the highest place is."""
+    lengths = edges[:, 1] - edges[:, 0] + 1
+    index = np.arange(lengths.sum()) + np.repeat(edges[:, 0] - np.cumsum(lengths) + lengths, lengths)
     # Nothing is added up over pauses between windows: what a long one piles up would drown the digits that follow.
     open_windows = np.zeros(len(q))
     np.add.at(open_windows, edges[:, 0], 1.0)
@@ -73,14 +98,7 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     position = moved[index] + np.repeat(0.5 * (low + high) - moved_before, lengths, axis=0)
     if not better.all():
         position = np.where(np.repeat(better, lengths, axis=0), position, q[index])
-    return Positions(
-        index=index,
-        edges=np.stack([starts, ends - 1], axis=1),
-        q=position,
-        error=np.where(better, found, error),
-        travel_error=np.where(better, span + _ROUNDING, 2.0 * error),
-        possible=np.asarray((low <= high).all(axis=1)),
-    )
+    return position, np.where(better, found, error), np.where(better, span + _ROUNDING, 2.0 * error), high - low
 
 
 def _added_up(steps: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.kernel.window_samples import compiled_windows
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.systems.interval.error_radius import (
@@ -241,19 +242,19 @@ class RowBuilder:
 
     def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
         """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
-        noise, v = self._noise, samples.qd
-        dt = np.diff(samples.t)[:, None]
-        dv = self._velocity_error(stamp)
+        noise, v, dt, dv = self._noise, samples.qd, np.diff(samples.t), self._velocity_error(stamp)
+        if (kernel := compiled_windows()) is not None:
+            return np.asarray(kernel.sign_certain(dt, np.ascontiguousarray(v), dv, noise.acceleration))
         speed = np.abs(v)
         lowest = np.minimum(speed[1:], speed[:-1]) - dv
-        middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt
+        middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt[:, None]
         return np.asarray((v[1:] * v[:-1] > 0.0) & (lowest > 0.0) & (middle > 0.0))
 
     def _positions(self, windows: WindowedSamples, speed: Array, roughness: tuple[Array, Array]) -> Positions:
         noise, samples, dt = self._noise, windows.samples, windows.dt
         rough, smooth = roughness
         dv = self._velocity_error(windows.stamp_error)
-        creep = dt * dv + noise.acceleration * rough / 4.0 + noise.jerk * smooth / 12.0
+        creep = np.hstack([dt, rough / 4.0, smooth / 12.0]) @ np.stack([dv, noise.acceleration, noise.jerk])
         error = noise.position + speed * windows.stamp_error
         if not noise.itemised:
             creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are

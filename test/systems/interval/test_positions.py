@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from shared.rough_motion import RoughMotion
 
+from sysid_nodes.kernel import IMPLEMENTATIONS, window_samples
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 
 STEP = 1e-3
@@ -110,3 +113,31 @@ def test_roundings_are_a_part_in_1e11_of_one_and_of_what_is_read() -> None:
     assert found.error[0, 0] == pytest.approx(1e-11 * (0.5 * (1.0 + 1.0) + 0.5 * (1.0 + 4.0) + 1.0 + 0.5), rel=1e-4)
     assert found.travel_error[0, 0] == pytest.approx(1e-11, rel=1e-9)
     np.testing.assert_allclose(found.q[:, 0], [0.5, 4.5], rtol=1e-10)
+
+
+@pytest.mark.parametrize("pattern", ["encoder", "corners"])
+@pytest.mark.parametrize("velocity", [1e-4, 1e-2])
+def test_both_kernels_find_the_same_positions(pattern: str, velocity: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow joints and fast ones, of which the velocities say more or less than the encoder."""
+    if window_samples._windows is None:
+        pytest.skip("the compiled kernel is not built")
+    for speed in (0.0, 0.3, 3.0):
+        found = []
+        for name in IMPLEMENTATIONS:
+            monkeypatch.setenv("SYSID_KERNEL", name)
+            found.append(case(np.random.default_rng(2), speed=speed, velocity=velocity, gap=3.0, pattern=pattern)[2])
+        for field in fields(Positions):
+            one, other = (getattr(each, field.name) for each in found)
+            np.testing.assert_allclose(one, other, atol=1e-12, err_msg=field.name)  # both round what they add up
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_readings_that_no_motion_agrees_with_are_told(implementation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if implementation == "compiled" and window_samples._windows is None:
+        pytest.skip("the compiled kernel is not built")
+    monkeypatch.setenv("SYSID_KERNEL", implementation)
+    q = np.zeros((6, 1))
+    q[4] = 3e-3  # the encoder jumps by three steps and back, the velocity knows nothing of it
+    edges, error = np.array([[0, 3], [3, 5]], dtype=np.intp), np.full((2, 1), 1e-3)
+    found = bound_positions(q, np.zeros((6, 1)), np.full(5, 0.01), edges, error, np.full((5, 1), 1e-6))
+    assert found.possible.tolist() == [True, False]

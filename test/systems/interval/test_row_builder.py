@@ -17,6 +17,7 @@ from shared.row_scene import Scene, impulse_between, random_tree, scene, silent,
 
 from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.kernel import IMPLEMENTATIONS, window_samples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.robots import load_robot
@@ -461,10 +462,21 @@ def test_viscous_friction_with_a_power_of_the_speed_is_integrated_by_trapezia() 
         np.testing.assert_allclose(travelled[window, 2:], (samples.q[last] - samples.q[first])[2:], atol=1e-9)
 
 
-def test_a_slow_sample_makes_the_sign_before_and_after_it_uncertain() -> None:
-    """Within its error it may have gone the other way, however fast its neighbours went the same."""
+@pytest.mark.parametrize("kernel", IMPLEMENTATIONS)
+def test_a_slow_sample_makes_the_sign_before_and_after_it_uncertain(
+    kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within its error it may have gone the other way, however fast its neighbours went the same; so may a joint of
+    which the bound on acceleration lets it stop between two samples."""
+    if kernel == "compiled" and window_samples._windows is None:
+        pytest.skip("the compiled kernel is not built")
+    monkeypatch.setenv("SYSID_KERNEL", kernel)
     found = scene(spinner(0.1), np.random.default_rng(0), acceleration=1.0, speed=1.0, dt=0.01, duration=0.1)
     noise = replace(bounded(found, velocity=0.05), acceleration=np.ones(1))
     t, speed = 0.01 * np.arange(6), np.array([0.9, 0.9, 0.04, 0.9, 0.9, 0.9])[:, None]
     certain = found.builder(noise)._sign_certain(JointSamples(("j",), t, 0.0 * speed, speed, 0.0 * speed), 0.0)
     np.testing.assert_array_equal(certain[:, 0], [True, False, False, True, True])
+    samples = JointSamples(("j",), 170.0 * t, 0.0 * speed, speed, 0.0 * speed)  # .85 rad/s are gone after 1.7 s / 2
+    assert not found.builder(noise)._sign_certain(samples, 0.0).any()
+    samples = JointSamples(("j",), 160.0 * t, 0.0 * speed, speed, 0.0 * speed)
+    assert found.builder(noise)._sign_certain(samples, 0.0)[0, 0]
