@@ -2,6 +2,14 @@
 # One executable for each module of sysid_nodes/ros/nodes, in lib/online_sysid where `ros2 run` and launch look, and
 # the `sysid` command in bin. pip makes `sysid` itself for an editable install.
 
+# Ctrl-C waits until sysid_nodes.start takes it, where env can do that (coreutils 8.31): Python's own start would end
+# in a traceback.
+set(SYSID_INTERPRETER "${Python3_EXECUTABLE}")
+execute_process(COMMAND /usr/bin/env -S --block-signal=INT true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+if(refused STREQUAL "0")
+  set(SYSID_INTERPRETER "/usr/bin/env -S --block-signal=INT ${Python3_EXECUTABLE}")
+endif()
+
 function(sysid_add_executable name module destination)
   set(SYSID_MODULE ${module})
   set(SYSID_NAME ${name})

@@ -31,12 +31,14 @@ napoleon_use_ivar = True  # attributes of a class are fields of its description,
 suppress_warnings = [
     "autoapi.python_import_resolution",  # several constants assigned at once
     "ref.python",  # `type` is the name of several things
-    "misc.highlighting_failure",  # pseudo-code in fences
 ]
+
+highlight_language = "text"  # of fences that name none: commands
 
 html_theme = "furo"
 html_title = f"online_sysid {release}"
 html_extra_path = ["site"]  # relative to this file: the page that leads to the first one
+html_search_scorer = str(ROOT / "docs" / "search_order.js")
 html_theme_options = {"navigation_with_keys": True}
 
 autoapi_dirs = [str(ROOT / "sysid_nodes")]
@@ -72,15 +74,33 @@ def toctree(pages: list[str], caption: str = "") -> str:
     return "\n\n```{toctree}\n" + options + "\n" + "\n".join(pages) + "\n```\n"
 
 
-def escape_bars(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Keeps |x| in a docstring the magnitude of x, which reStructuredText would take for a substitution."""
+def keep_as_written(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
+    """Makes indented formulas of a docstring literal blocks, and keeps |x| the magnitude of x, not a substitution."""
+    kept: list[str] = []
+    formula = False
     for row, line in enumerate(lines):
+        if line:
+            after_text = row > 1 and not lines[row - 1] and lines[row - 2][:1].strip() and lines[row - 2][-2:] != "::"
+            begins = line.startswith("    ") and not formula and after_text
+            formula = line.startswith("    ") and (formula or bool(begins))
+            if begins:
+                kept += ["::", ""]
         parts = line.split("`")  # every second one is code
-        parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
-        lines[row] = "`".join(parts)
+        if not formula:
+            parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+        kept.append("`".join(parts))
+    lines[:] = kept
+
+
+def fold_menu(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Leaves out of a page's menu what lies below others: with all modules on each page a build takes ten minutes."""
+    whole = context.get("toctree")
+    if whole is not None:
+        context["toctree"] = lambda **options: whole(**options | {"collapse": True})
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.connect("html-page-context", fold_menu, priority=400)  # before the theme's own, which asks for the menu
     app.connect("source-read", add_contents)
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", keep_as_written, priority=400)  # before sections become fields

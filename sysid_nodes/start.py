@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails.
 
-What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback.
+What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback. That of a node's executable is
+held back until then (cmake/executables.cmake).
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def load_program(module: str, name: str) -> Any:
     takes = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else ignored, as in a script's background
     if takes:
         signal.signal(signal.SIGINT, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     import importlib
 
     try:
@@ -73,7 +75,11 @@ def run_program(module: str, name: str) -> NoReturn:
 
     ended: list[int] = []
     atexit.register(_leave, ended)  # registered first, called last
-    ended.append(load_program(module, name).main())
+    try:
+        ended.append(load_program(module, name).main())
+    except KeyboardInterrupt:  # before the program takes it in its own way
+        sys.stderr.write(f"{name}: interrupted\n")
+        ended.append(INTERRUPTED)
     gc.collect()  # the participant of DDS hangs in a cycle: others would take it for alive until its lease is over
     sys.exit(ended[0])
 

@@ -33,6 +33,15 @@ def test_an_interrupt_during_an_import_is_one_line(tmp_path: Path) -> None:
     assert (found.returncode, found.stderr) == (INTERRUPTED, "a_node: interrupted\n")
 
 
+def test_an_interrupt_that_was_held_back_is_one_line(tmp_path: Path) -> None:
+    """As by a node's executable, until it can be taken."""
+    held = (
+        "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}); signal.raise_signal(signal.SIGINT); "
+    )
+    found = load(tmp_path, "main = lambda: 'went on'", held)
+    assert (found.returncode, found.stdout, found.stderr) == (INTERRUPTED, "", "a_node: interrupted\n")
+
+
 def test_an_interrupt_later_is_the_programs_own(tmp_path: Path) -> None:
     source = "def main():\n    try:\n        import signal; signal.raise_signal(signal.SIGINT)\n"
     found = load(tmp_path, source + "    except KeyboardInterrupt:\n        return 'mine'\n")
@@ -104,6 +113,11 @@ def test_a_node_ends_without_taking_its_libraries_apart(tmp_path: Path) -> None:
     assert (found.returncode, found.stderr) == (3, "")
     assert found.stdout.splitlines() == ["done", "given back"]
     assert (tmp_path / "log").read_text() == "by C"
+
+
+def test_an_interrupt_between_import_and_the_nodes_own_handler_is_one_line(tmp_path: Path) -> None:
+    found = run(tmp_path, "def main():\n    import signal; signal.raise_signal(signal.SIGINT)")
+    assert (found.returncode, found.stderr) == (INTERRUPTED, "a_node: interrupted\n")
 
 
 def test_a_node_that_breaks_off_ends_as_python_does(tmp_path: Path) -> None:

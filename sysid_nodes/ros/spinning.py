@@ -41,16 +41,20 @@ def start(args: list[str] | None = None) -> None:
     """rclpy.init for an executable, over UDP: SIGINT shuts the context down, as SIGTERM does, and does no more.
 
     Python's own handler would raise KeyboardInterrupt as well, in the middle of whatever runs then, clean-up included.
+    rclpy takes SIGINT only when the context is there, which lasts on a busy machine; one that comes before shuts it down then.
 
     Raises:
         ConfigError: the arguments or a parameter file do not parse.
     """
-    signal.signal(signal.SIGINT, lambda *_: None)
+    early: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: early.append(number))
     use_udp(os.environ)
     try:
         rclpy.init(args=args)
     except RuntimeError as error:  # rclpy's own errors derive from it and are not public
         raise ConfigError(" ".join(str(error).split())) from None
+    if early:
+        rclpy.try_shutdown()
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 
@@ -49,3 +50,31 @@ def test_spinning_serves_timers_and_ends_when_told(
     spin(node, lambda: len(ticks) >= 3 and not by_context)
     assert len(ticks) >= 3
     node.destroy_node()
+
+
+INTERRUPTED_START = """
+import os, signal, rclpy
+from rclpy.context import Context
+from sysid_nodes.ros.spinning import run_node
+
+begin = Context.init
+
+def interrupted(context, *args, **options):
+    signal.raise_signal(signal.SIGINT)
+    begin(context, *args, **options)
+    signal.raise_signal(signal.SIGINT)
+
+Context.init = interrupted
+
+def serve(node):
+    print("served", rclpy.ok())
+
+raise SystemExit(run_node("a_node", lambda: rclpy.create_node("a_node"), serve, []))
+"""
+
+
+def test_an_interrupt_while_ros_starts_ends_the_node() -> None:
+    """rclpy takes it from when its context is there: one before went unheard, and the node stayed."""
+    command = [sys.executable, "-c", INTERRUPTED_START]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60.0, check=False)
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")

@@ -85,7 +85,7 @@ class PlayedMotion(Node):
             if not stopped():
                 self._finish()
                 self._state = ROBOT_FINISHED
-                self._say_end()
+                self._say_end(sum(self._published_counts().values()))
             while not stopped():
                 executor.spin_once(_WAIT)
         finally:
@@ -93,13 +93,13 @@ class PlayedMotion(Node):
 
     def destroy_node(self) -> None:
         """Releases the node; a motion that was cut short is logged, after the log's topic, which a signal closes."""
+        count = sum(self._published_counts().values())  # whose topics are the publishers' to tell, while there are any
         super().destroy_node()
         if self._state == "moving":
             self._state = "stopped"
-            self._say_end()
+            self._say_end(count)
 
-    def _say_end(self) -> None:
-        count = sum(self._published_counts().values())
+    def _say_end(self, count: int) -> None:
         self.get_logger().info(f"{self._state}: {count} messages, {self._behind:.3f} s behind real time")
 
     def _move(self, serve: Callable[[], None], stopped: Callable[[], bool]) -> None:

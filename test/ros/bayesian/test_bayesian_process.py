@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import ParameterPosterior
 from shared.demo_process import DEMO_FILES, check_that_an_orphaned_recorder_drops_its_bag, run_demo
 from shared.leg_bag import VALUES
@@ -41,6 +42,13 @@ def test_a_simulated_leg_is_identified_live(bench: Any, executables: Any, tmp_pa
     assert sum(lower <= hidden[name] <= upper for name, lower, upper in observed) >= 0.8 * len(observed)
     for process in (leg, node):
         executables.end(process)
+
+
+def test_a_motion_that_is_interrupted_ends_quietly(bench: Any, executables: Any) -> None:
+    told = bench.listen(DiagnosticArray, "/diagnostics")
+    leg = executables.start("simulated_linkage", "-p", "duration:=60.0", "-p", "rate:=50.0", "-p", "listeners:=0")
+    bench.until(lambda: any("moving" in status.message for array in told for status in array.status))
+    executables.end(leg)
 
 
 @pytest.mark.parametrize(
