@@ -14,7 +14,7 @@ from typing import Any
 
 from sysid_nodes import __version__
 from sysid_nodes.cli import replay
-from sysid_nodes.cli.systems import SYSTEMS
+from sysid_nodes.cli.systems import maker_of
 from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import InputError, SysidError
 from sysid_nodes.logs.recordings import recorded_span
@@ -72,7 +72,7 @@ def result_quantities(folder: Path) -> list[Quantity]:
         InputError: there is no readable result in it.
     """
     document = read_document(folder)
-    entry = next((entry for entry in SYSTEMS if entry.has_made(document, folder)), None)
+    entry = maker_of(document, folder)
     if entry is None:
         raise InputError(f"nothing is known of results of '{document.get('pipeline')}'", source=str(folder))
     return entry.load().report.quantities(document)

@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sysid_nodes.cli.systems import SYSTEMS
+from sysid_nodes.cli.systems import maker_of
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.files import REPORT_NAME, read_document
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """By the first system whose result it is."""
     document = read_document(args.result)
     folder = args.result if args.result.is_dir() else args.result.parent
-    entry = next((entry for entry in SYSTEMS if entry.has_made(document, folder)), None)
+    entry = maker_of(document, folder)
     if entry is None:
         raise InputError(f"no report is known for pipeline '{document.get('pipeline')}'", source=str(args.result))
     page = args.out or folder / REPORT_NAME

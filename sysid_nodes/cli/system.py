@@ -62,7 +62,7 @@ class Entry:
 
     Attributes:
         name: of its folder on every floor, of its pages' in docs/ and of its results' pipeline.
-        subject: what its own arguments are for, in messages: "--mode is for SUBJECT".
+        subject: kind of log or robot that it is for, as in "--mode is for SUBJECT".
         wanted: whether the arguments of `sysid replay` ask for this system; None if it cannot be replayed by itself.
         add_arguments: adds the arguments of `sysid replay` that only this system has; none has a default, so that one
             which is given without the system being wanted is noticed.

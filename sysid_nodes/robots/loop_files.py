@@ -16,7 +16,7 @@ import numpy as np
 import pinocchio
 
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots.loops import HINGE, POINT, SLIDER, WELD, Loop, LoopEnd, is_file, loop_of
+from sysid_nodes.robots.loops import HINGE, POINT, SLIDER, WELD, Loop, LoopEnd, is_file, parse_loop
 from sysid_nodes.robots.robot import Robot
 
 _AGREES = 1e-4  # [m], of axes [1]: what numbers rounded to some digits may differ by
@@ -37,7 +37,7 @@ def read_loops(robot: Robot, words: Sequence[str]) -> tuple[Loop, ...]:
     found: list[Loop] = []
     for word in filter(None, words):
         if not is_file(word):
-            found.append(loop_of(word))
+            found.append(parse_loop(word))
             continue
         try:
             own = (_sdf_loops if _is_sdf(Path(word)) else _mjcf_loops)(Path(word), robot)

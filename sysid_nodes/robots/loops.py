@@ -70,7 +70,7 @@ def is_file(word: str) -> bool:
     return Path(word).suffix in _FILES
 
 
-def loop_of(word: str) -> Loop:
+def parse_loop(word: str) -> Loop:
     """The loop of "LINK:LINK" or "LINK:LINK:KIND": two links whose frames coincide.
 
     Raises:
@@ -85,7 +85,7 @@ def loop_of(word: str) -> Loop:
     return Loop(LoopEnd(first), LoopEnd(second), kind or POINT)
 
 
-def contact_of(word: str) -> Contact:
+def parse_contact(word: str) -> Contact:
     """The contact of "LINK:PLANE:KIND@SINCE..UNTIL", or "LINK:PLANE:touch@WHEN" of a point that bounces.
 
     Raises:
@@ -95,7 +95,7 @@ def contact_of(word: str) -> Contact:
     try:
         since, dots, until = (part.strip() for part in when.partition(".."))
         times = float(since), float(until if dots else since)
-        loop = loop_of(ends)
+        loop = parse_loop(ends)
         possible = np.isfinite(times).all() and times[0] <= times[1] and (loop.kind == TOUCH or times[0] < times[1])
     except ValueError:
         possible = False

@@ -14,7 +14,7 @@ from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS, TYPES, Robo
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
 from sysid_nodes.robots.links import base_link
-from sysid_nodes.robots.loops import loop_of
+from sysid_nodes.robots.loops import parse_loop
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegTruth, simulate_leg
 
 
@@ -90,7 +90,7 @@ def test_joints_that_nobody_reads_are_shown_where_the_loops_close(tmp_path: Path
     robot, rng = load_robot("fourbar_leg"), np.random.default_rng(0)
     record = simulate_leg(LegTruth.draw(rng), 1.0, rng, rate=100.0, position_noise=0.0)
     with BagWriter(tmp_path / "view.mcap") as bag:
-        view = RobotView(bag, robot, loops=[loop_of(LOOP)])
+        view = RobotView(bag, robot, loops=[parse_loop(LOOP)])
         view.follow(1, 0.0, MOTORS[:1], record.position[0, :1])
         assert not view.shown, "one joint does not tell where four are"
         view.follow(1, 0.0, MOTORS, [0.3, 40.0])

@@ -11,7 +11,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import build_closures
 from sysid_nodes.robots import build_robot, load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
-from sysid_nodes.robots.loops import HINGE, KINDS, PLANE, POINT, SLIDER, TOUCH, WELD, loop_of
+from sysid_nodes.robots.loops import HINGE, KINDS, PLANE, POINT, SLIDER, TOUCH, WELD, parse_loop
 from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 
 SPATIAL = "end_effector_link:shoulder_link"
@@ -20,7 +20,7 @@ ROWS = {TOUCH: 1, POINT: 3, HINGE: 5, WELD: 6, PLANE: 3, SLIDER: 5}
 
 def test_gap_is_mujocos() -> None:
     robot = leg()
-    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(LOOP)])
+    closures = build_closures(robot, Chain.from_robot(robot), [parse_loop(LOOP)])
     assert closures.count == 2  # a plane's, not space's
     model = mujoco.MjModel.from_xml_string(mjcf(LegTruth.draw(np.random.default_rng(0))))
     data = mujoco.MjData(model)
@@ -42,7 +42,7 @@ def test_gap_is_mujocos() -> None:
 )
 def test_derivatives(name: str, loop: str, count: int) -> None:
     robot = load_robot(name)
-    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(loop)])
+    closures = build_closures(robot, Chain.from_robot(robot), [parse_loop(loop)])
     assert closures.count == count
     rng = np.random.default_rng(2)
     q, force = rng.uniform(-1.0, 1.0, (3, robot.n)), rng.standard_normal((3, closures.count))
@@ -70,14 +70,14 @@ def test_derivatives(name: str, loop: str, count: int) -> None:
 def test_impossible_loops(loops: tuple[str, ...], message: str) -> None:
     robot = leg()
     with pytest.raises(RobotError, match=message):
-        build_closures(robot, Chain.from_robot(robot), [loop_of(loop) for loop in loops])
+        build_closures(robot, Chain.from_robot(robot), [parse_loop(loop) for loop in loops])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_frames_that_point_opposite_ways(kind: str) -> None:
     """Their axes are square to one another there, too, so that equalities do not tell."""
     robot = leg()
-    closures = build_closures(robot, Chain.from_robot(robot), [loop_of(f"{LOOP}:{kind}")])
+    closures = build_closures(robot, Chain.from_robot(robot), [parse_loop(f"{LOOP}:{kind}")])
     q = np.zeros((2, robot.n))
     assert not closures.has_turned_round(q)
     q[1, robot.joint_names.index("rod_joint")] = 2.5
@@ -90,4 +90,4 @@ def test_loops_that_leave_nothing_to_move() -> None:
         text = text.replace(f'<joint name="{joint}" type="continuous">', f'<joint name="{joint}" type="fixed">')
     robot = build_robot(text, name="stuck")
     with pytest.raises(RobotError, match="nothing can move"):
-        build_closures(robot, Chain.from_robot(robot), [loop_of(LOOP)])
+        build_closures(robot, Chain.from_robot(robot), [parse_loop(LOOP)])

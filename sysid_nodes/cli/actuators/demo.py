@@ -11,7 +11,7 @@ from sysid_nodes.cli.actuators import demo_config
 from sysid_nodes.cli.actuators.demo_screen import ActuatorScreen
 from sysid_nodes.cli.actuators.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.actuators.demo_watch import IDENTIFIER, ActuatorWatch
-from sysid_nodes.cli.demo.closing import closing, say
+from sysid_nodes.cli.demo.closing import closing_lines, say
 from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         watch, usage = _live(args, seed, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
-    say("\n".join([summary(watch, document, usage), *closing(args, seed, "--online")]))
+    say("\n".join([summary(watch, document, usage), *closing_lines(args, seed, "--online")]))
     return verdict(watch, document)
 
 

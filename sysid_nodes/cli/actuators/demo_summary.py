@@ -11,7 +11,7 @@ from typing import Any
 from sysid_nodes.cli.actuators.demo_watch import ActuatorWatch
 from sysid_nodes.cli.actuators.encoders import read_encoders
 from sysid_nodes.cli.actuators.online import replay_into
-from sysid_nodes.cli.demo.closing import pace
+from sysid_nodes.cli.demo.closing import machine_lines
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.actuators.live import compare_live, session_run
@@ -83,7 +83,7 @@ def summary(watch: ActuatorWatch, document: Mapping[str, Any], usage: Mapping[st
             f"least {least:.0f} % of the time."
         )
     lines.append(document["online"]["live"]["sentence"])
-    return "\n".join([*lines, *pace(watch.behind, usage)])
+    return "\n".join([*lines, *machine_lines(watch.behind, usage)])
 
 
 def _count_held(watch: ActuatorWatch, document: Mapping[str, Any]) -> tuple[int, int]:

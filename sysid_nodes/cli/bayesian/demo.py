@@ -14,7 +14,7 @@ from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
 from sysid_nodes.cli.bayesian.demo_watch import IDENTIFIER, BayesianWatch
 from sysid_nodes.cli.bayesian.online import replay_online
 from sysid_nodes.cli.conclusion import CONTRADICTION
-from sysid_nodes.cli.demo.closing import closing, pace, say
+from sysid_nodes.cli.demo.closing import closing_lines, machine_lines, say
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         watch, usage = _live(args, seed, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
         document = evaluate(folder, watch.truth, str(args.out / "bag"))
-    say("\n".join([_summary(watch, document, usage), *closing(args, seed)]))
+    say("\n".join([_summary(watch, document, usage), *closing_lines(args, seed)]))
     return verdict(document, watch.overloaded)
 
 
@@ -118,4 +118,4 @@ def verdict(document: Mapping[str, Any], overloaded: bool = False) -> Ending:
 
 def _summary(watch: BayesianWatch, document: Mapping[str, Any], usage: Mapping[str, float]) -> str:
     lines = [f"{headline(document)}.", document["online"]["live"]["sentence"]]
-    return "\n".join([*lines, *pace(watch.behind, usage)])
+    return "\n".join([*lines, *machine_lines(watch.behind, usage)])

@@ -18,7 +18,7 @@ from sysid_nodes.cli.certified import demo_summary as summary
 from sysid_nodes.cli.certified.demo_screen import Screen
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.conclusion import CONTRADICTION
-from sysid_nodes.cli.demo.closing import closing, say
+from sysid_nodes.cli.demo.closing import closing_lines, say
 from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
@@ -45,7 +45,7 @@ _PERIOD = 1e-3  # of the joint states [s]
 _JUDGED = 0.5  # between two looks of the identifier at its data, each as long as half a window takes [s]
 _SAVED = "live.json"
 _LISTENERS = 4  # of the joint states: controller, planner, identifier, recorder
-_WAYS = "a shorter delay, a lighter payload or a narrower prior leaves more"  # what can be done about that
+_WAYS = "a shorter delay, a lighter payload or a narrower prior leaves larger margins"  # what can be done about that
 
 
 class _NothingCertifiedError(SysidError):
@@ -58,13 +58,13 @@ class Ended(NamedTuple):
     Attributes:
         watch: what was seen.
         usage: processor time of each process, in shares of the motion's wall time.
-        pace: seconds of the robot's time that passed in one of real time, over all.
+        machine_lines: seconds of the robot's time that passed in one of real time, over all.
         before: whether standing at the goal could be certified before, see `goal_check`.
     """
 
     watch: Watch
     usage: Mapping[str, float]
-    pace: float | None
+    machine_lines: float | None
     before: Mapping[str, Any]
 
 
@@ -94,12 +94,12 @@ def _run(args: argparse.Namespace, machine: Machine) -> Ending:
         copyfile(scene, folder / "scene.yaml")
         ended = _live(args, model, scene, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
-        facts = {"prior_check": ended.before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
+        facts = {"prior_check": ended.before, "real_time_factor": ended.machine_lines, "processor": dict(ended.usage)}
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
     told = summary.summary(ended.watch, document, loop, agree=agree, usage=ended.usage)
-    say("\n".join([told, *closing(args, seed)]))
+    say("\n".join([told, *closing_lines(args, seed)]))
     if wrong := [*summary.all_missed_truths(ended.watch, document), *summary.broken_margins(loop)]:
         return Ending(NOT_HELD, f"SOMETHING PROVEN DID NOT HOLD: {', '.join(wrong)}")
     if ended.watch.contradicted:
@@ -145,15 +145,15 @@ def _live(
         elif before["position_error"] is not None:
             errors = 1e3 * before["position_error"]
             screen.say(f"Standing at the goal can be certified with errors up to {errors:.1f} mrad.")
-        usage, pace = _follow(nodes, screen, watch, machine)
+        usage, machine_lines = _follow(nodes, screen, watch, machine)
         _save(nodes, screen, watch, work / _SAVED)
-    return Ended(watch, usage, pace, before)
+    return Ended(watch, usage, machine_lines, before)
 
 
 def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tuple[Mapping[str, float], float | None]:
-    """Shows what happens until the robot rests for good; the processes' shares and the pace meanwhile."""
+    """Shows what happens until the robot rests for good; the processes' shares and the machine_lines meanwhile."""
     arrivals, usage = Arrivals("joint state"), ProcessorShares(nodes, machine)
-    pace: float | None = None
+    machine_lines: float | None = None
     begun, plans, patience = 0.0, 0, np.inf
     while True:
         for line in nodes.read(TICK):
@@ -163,12 +163,12 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tup
             if usage.since is None:
                 begun = watch.time
             elif now > usage.since:
-                pace = (watch.time - begun) / (now - usage.since)
+                machine_lines = (watch.time - begun) / (now - usage.since)
             usage.look(now)
         screen.show(watch)
         moving = watch.mode in (Mode.TRACKING, Mode.BRAKING)
         if watch.finished or (watch.stopped and watch.resting) or (watch.contradicted and not moving):
-            return usage.end(), pace
+            return usage.end(), machine_lines
         arrivals.check(watch.recorded, now)
         if moving or len(watch.plans) != plans or not np.isfinite(patience):
             plans, patience = len(watch.plans), now + _IDLE
@@ -177,7 +177,7 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tup
                 raise _NothingCertifiedError(f"No motion was certified: {watch.uncertified}; {_WAYS}")
             if not watch.plans:
                 raise OverdueError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
-            return usage.end(), pace
+            return usage.end(), machine_lines
 
 
 def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from sysid_nodes.cli.certified.demo_replay import identify_again
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo.aside import aside
-from sysid_nodes.cli.demo.closing import pace
+from sysid_nodes.cli.demo.closing import machine_lines
 from sysid_nodes.data.config import read_parameters
 from sysid_nodes.data.scene import load_scene
 from sysid_nodes.reports.certified.history import read_history
@@ -127,7 +127,7 @@ def summary(
     """The summary that a user sees at the end."""
     lines = [_conclusion(watch, document), *_motion_lines(loop), *_health(watch, loop)]
     lines += [
-        *pace(0.0, usage),
+        *machine_lines(0.0, usage),
         f"A window took {1e3 * sum(watch.solve_times) / max(len(watch.solve_times), 1):.0f} ms to solve, "
         f"the slowest {1e3 * max(watch.solve_times, default=0.0):.0f} ms.",
         "The recording gives the same numbers to the last bit."
@@ -196,10 +196,10 @@ def _times(count: int) -> str:
 
 def _health(watch: Watch, loop: CertifiedRun) -> list[str]:
     factor = loop.facts.get("real_time_factor")
-    pace = f" The robot's time passed at {factor:.2f} of real time." if factor is not None else ""
+    machine_lines = f" The robot's time passed at {factor:.2f} of real time." if factor is not None else ""
     return [
         f"{watch.recorded} joint states recorded, {watch.received} received by the identifier, {watch.rejected} not "
-        f"used.{pace}"
+        f"used.{machine_lines}"
     ]
 
 

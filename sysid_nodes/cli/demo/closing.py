@@ -17,7 +17,7 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 _LATE = 0.1  # behind real time, from which it is worth a line [s]
 
 
-def closing(args: argparse.Namespace, seed: int, *options: str) -> list[str]:
+def closing_lines(args: argparse.Namespace, seed: int, *options: str) -> list[str]:
     """Lines for the end of a summary.
 
     Args:
@@ -31,15 +31,15 @@ def closing(args: argparse.Namespace, seed: int, *options: str) -> list[str]:
     repeat = shlex.join(["sysid", "demo", args.robot, *given_options(args), "--seed", str(seed), "--out", str(out)])
     return [
         "",
-        f"{out / REPORT_NAME} is to look at in a browser, {out / RESULT_NAME} for programs.",
-        "From the recording once more:",
+        f"Open {out / REPORT_NAME} in a browser; {out / RESULT_NAME} is for programs.",
+        "To replay the recording:",
         f"    {again}",
-        "With the same draw once more:",
+        "To run this demo again, with the same draw:",
         f"    {repeat}",
     ]
 
 
-def pace(behind: float, usage: Mapping[str, float]) -> list[str]:
+def machine_lines(behind: float, usage: Mapping[str, float]) -> list[str]:
     """Lines about the machine.
 
     Args:

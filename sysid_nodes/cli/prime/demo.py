@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.demo.closing import closing, say
+from sysid_nodes.cli.demo.closing import closing_lines, say
 from sysid_nodes.cli.demo.ending import Ending
 from sysid_nodes.cli.demo.live_run import (
     TICK,
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
         watch, usage = _live(args, robot, seed, folder, work, machine)
         say("Estimating again from the recording and writing the report ...")
         document = evaluate(folder, watch, str(args.out / "bag"))
-    say("\n".join([summary(watch, document, usage), *closing(args, seed)]))
+    say("\n".join([summary(watch, document, usage), *closing_lines(args, seed)]))
     return verdict(document, fallen=watch.fallen)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.demo.closing import pace
+from sysid_nodes.cli.demo.closing import machine_lines
 from sysid_nodes.cli.demo.ending import NOT_HELD, NOT_THERE, Ending
 from sysid_nodes.cli.prime.demo_watch import PrimeWatch
 from sysid_nodes.cli.prime.replay import open_log, replay_into
@@ -105,13 +105,13 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
     lines += [*_worse(watch), run["live"]["sentence"]]
     if document["findings"]:
         lines.append(f"In the end: {'; '.join(document['findings'])}.")
-    return "\n".join([*lines, *pace(watch.behind, usage)])
+    return "\n".join([*lines, *machine_lines(watch.behind, usage)])
 
 
 def _worse(watch: PrimeWatch) -> list[str]:
-    """Times for which the live estimate called itself less than good."""
+    """Times for which the live estimate's status was less than good."""
     spent = [f"{status.name} for {time:.1f} s" for status, time in watch.heard.items() if _shown(status, time)]
-    return [f"Of {watch.time:.1f} s the live estimate called itself {', '.join(spent)}."] if spent else []
+    return [f"Of {watch.time:.1f} s the live estimate's status was {', '.join(spent)}."] if spent else []
 
 
 def _shown(status: PrimeStatus, time: float) -> bool:

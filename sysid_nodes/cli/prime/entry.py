@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sysid_nodes.cli.configuration import option_names
+from sysid_nodes.cli.configuration import has_section
 from sysid_nodes.cli.system import Entry
 from sysid_nodes.data.config import read_parameters
 from sysid_nodes.results.prime_mode import BATCH, HORIZON
@@ -26,9 +26,9 @@ def is_wanted(args: argparse.Namespace) -> bool:
     Raises:
         ConfigError: the parameter file cannot be read.
     """
-    values = {} if args.config is None else read_parameters(args.config)
-    if any(name.split(".")[0] in SECTIONS for name in option_names(args)):
+    if has_section(args, *SECTIONS):
         return True
+    values = {} if args.config is None else read_parameters(args.config)
     said = [text.partition("=")[2].strip() for text in args.settings if text.partition("=")[0].strip() == "robot"]
     robot = args.robot or (said[-1] if said else values.get("robot", ""))
     return robot in robot_names(floating_base=True)

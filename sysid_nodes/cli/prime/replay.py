@@ -138,7 +138,7 @@ def _check_words(feet: Sequence[Mapping[str, Any]]) -> list[str]:
     f1 = [f"{name} {sensor['f1']:.2f}" for name, sensor in checked if sensor["f1"] is not None]
     silent = [name for name, sensor in checked if sensor["f1"] is None]
     words = [f"F1 of contacts against the feet's sensors: {' '.join(f1)}"] if f1 else []
-    return words + ([f"the sensor of {' and '.join(silent)} tells no contacts apart"] if silent else [])
+    return words + ([f"the sensor of {' and '.join(silent)} cannot tell contact from swing"] if silent else [])
 
 
 def _poor(document: dict[str, Any]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from sysid_nodes.cli.demo.closing import closing, say
+from sysid_nodes.cli.demo.closing import closing_lines, say
 from sysid_nodes.cli.demo.ending import NOT_THERE, Ending
 from sysid_nodes.cli.demo.live_run import TICK, draw_seed, follow, hidden_truth, output_and_work, wait_until_heard
 from sysid_nodes.cli.demo.machine import Machine
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
             document = evaluate(folder, watch, str(args.out / "bag"))
     except _UnfinishedError as kept:
         return Ending(NOT_THERE, f"no second stage: {watch.trouble}; the recording is in {kept}", watch.late)
-    say("\n".join([summary(watch, usage), *closing(args, seed)]))
+    say("\n".join([summary(watch, usage), *closing_lines(args, seed)]))
     return verdict(watch, document)
 
 

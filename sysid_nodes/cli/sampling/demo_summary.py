@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.demo.closing import pace
+from sysid_nodes.cli.demo.closing import machine_lines
 from sysid_nodes.cli.demo.ending import NOT_HELD, Ending
 from sysid_nodes.cli.sampling.demo_watch import SamplingWatch
 from sysid_nodes.cli.sampling.replay import read_into
@@ -92,7 +92,7 @@ def summary(watch: SamplingWatch, usage: Mapping[str, float]) -> str:
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]
-    return "\n".join([*lines, *pace(watch.behind, usage)])
+    return "\n".join([*lines, *machine_lines(watch.behind, usage)])
 
 
 def _path(session: SamplingSession, after: float, until: float) -> Array:

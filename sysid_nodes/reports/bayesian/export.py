@@ -13,7 +13,7 @@ from sysid_nodes.data.inertia import log_cholesky_to_parameters
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.robots.export_joints import DrivenJoint
-from sysid_nodes.robots.loops import Loop, is_file, loop_of
+from sysid_nodes.robots.loops import Loop, is_file, parse_loop
 
 Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
@@ -59,7 +59,7 @@ def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
 def loops(document: Document) -> tuple[Loop, ...]:
     """Loops that were stated in words; those of a file are where they came from."""
     words = document["config"]["bayesian.mechanism.loops"]
-    return tuple(loop_of(word) for word in words if word and not is_file(word))
+    return tuple(parse_loop(word) for word in words if word and not is_file(word))
 
 
 def _coordinates(document: Document, source: str) -> dict[str, float]:

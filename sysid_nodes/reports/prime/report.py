@@ -191,7 +191,7 @@ def _sensor_words(sensor: Mapping[str, Any] | None) -> str:
     """How well contacts agree with the foot's own sensor; empty where it has none."""
     if sensor is None:
         return ""
-    return "tells no contacts" if sensor["f1"] is None else f"F1 {sensor['f1']:.3f}"
+    return "cannot tell contact from swing" if sensor["f1"] is None else f"F1 {sensor['f1']:.3f}"
 
 
 def _motion(t: Array, series: PrimeSeries, truth: PrimeTruth | None) -> dict[str, Markup | None]:

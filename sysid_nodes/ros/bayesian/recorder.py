@@ -22,7 +22,7 @@ from sysid_nodes.messages.bayesian.posterior import FRICTION_TOPIC, TOPIC
 from sysid_nodes.messages.bayesian.posterior_markers import MARKERS
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.fourbar_leg import LOOP
-from sysid_nodes.robots.loops import loop_of
+from sysid_nodes.robots.loops import parse_loop
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.recording import DIAGNOSTICS, Recorded, StreamRecorder, record
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
@@ -47,4 +47,4 @@ TOPICS = (
 
 if __name__ == "__main__":
     leg = load_robot("fourbar_leg")
-    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS, leg, (loop_of(LOOP),))))
+    sys.exit(record(sys.argv[1], lambda bag: StreamRecorder(bag, TOPICS, STREAMS, leg, (parse_loop(LOOP),))))

@@ -31,7 +31,7 @@ from sysid_nodes.models.contact_closure import build_contact
 from sysid_nodes.models.loop_closure import LoopClosures
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
-from sysid_nodes.robots.loops import Contact, contact_of
+from sysid_nodes.robots.loops import Contact, parse_contact
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.log import Cuts
 
@@ -184,7 +184,7 @@ def build_contacts(
             twice at a time.
     """
     closures, touching = loops, list[Touching]()
-    for contact in (contact_of(word) for word in config.mechanism.contacts if word):
+    for contact in (parse_contact(word) for word in config.mechanism.contacts if word):
         own = build_contact(robot, chain, contact)
         name = f"{contact.loop.second.link}:{contact.loop.first.link}"
         touching.append(Touching(name, contact, closures.count + np.arange(own.count)))

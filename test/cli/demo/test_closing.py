@@ -19,7 +19,7 @@ def parse(*words: str) -> argparse.Namespace:
 
 
 def test_commands_are_quoted() -> None:
-    lines = closing.closing(parse("go2", "--out", "my results/it's"), 7)
+    lines = closing.closing_lines(parse("go2", "--out", "my results/it's"), 7)
     replay, demo = (shlex.split(line) for line in lines if line.startswith("    "))
     assert replay == [
         "sysid", "replay", "my results/it's/bag", "--config", "my results/it's/config.yaml",
@@ -29,7 +29,9 @@ def test_commands_are_quoted() -> None:
 
 
 def test_a_replay_that_gives_the_live_nodes_numbers_has_its_options() -> None:
-    assert closing.closing(parse("actuators", "--out", "out"), 1, "--online")[3].endswith(" --online --out out_again")
+    assert closing.closing_lines(parse("actuators", "--out", "out"), 1, "--online")[3].endswith(
+        " --online --out out_again"
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,13 +42,13 @@ def test_a_replay_that_gives_the_live_nodes_numbers_has_its_options() -> None:
     ],
 )
 def test_the_last_command_is_the_one_that_was_given(given: list[str]) -> None:
-    words = shlex.split(closing.closing(parse(*given), 12)[-1])
+    words = shlex.split(closing.closing_lines(parse(*given), 12)[-1])
     assert words[:2] == ["sysid", "demo"]
     assert parse(*words[2:]) == parse(*given, "--seed", "12")
 
 
 def test_the_files_to_look_at_are_named() -> None:
-    assert "out/report.html is to look at" in closing.closing(parse("go2", "--out", "out"), 1)[1]
+    assert "Open out/report.html in a browser" in closing.closing_lines(parse("go2", "--out", "out"), 1)[1]
 
 
 def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,5 +64,5 @@ def test_a_file_gets_the_text_as_it_is() -> None:
 
 def test_a_machine_that_kept_up_is_said_no_more_of_than_its_shares() -> None:
     shares = "Processor time during the motion, in shares of one core: robot 50 %, recorder 4 %."
-    assert closing.pace(0.05, {"robot": 0.5, "recorder": 0.042}) == [shares]
-    assert closing.pace(0.26, {}) == ["The simulation was 0.3 s behind real time."]
+    assert closing.machine_lines(0.05, {"robot": 0.5, "recorder": 0.042}) == [shares]
+    assert closing.machine_lines(0.26, {}) == ["The simulation was 0.3 s behind real time."]

@@ -57,7 +57,7 @@ def test_the_summary_says_how_long_the_live_estimate_was_less_than_good() -> Non
         "run": run | {"live": {"sentence": "Same."}},
     }
     text = summary(watch, fields, {})
-    assert "Of 10.0 s the live estimate called itself DOUBTFUL for 2.0 s.\n" in text, "20 ms are no line's worth"
+    assert "Of 10.0 s the live estimate's status was DOUBTFUL for 2.0 s.\n" in text, "20 ms are no line's worth"
     watch.take({"inertia": {"body": "base", "estimate": [1.0], "sigma": [0.1]} | {
         name: dict.fromkeys("xyz", np.nan) for name in ("centre_of_mass", "centre_of_mass_sigma")
     }})  # fmt: skip
