@@ -11,7 +11,8 @@ ratio of the true ones and biased otherwise, without a trace in the sigmas (Full
 a reading on average, which falls towards smaller inertias where torques are better than stated. Hence the smaller of
 the stated noise and that of the residuals weighs a reading. It is estimated as in observed_noise.py, per sensor, for
 torques per joint. The rows of the base have no readings, but disturbances that are stated larger than they are make
-small inertias pay just so: each of the six is weighed likewise. Larger noise than stated is left to the verdict on the log.
+small inertias pay just so: each of the six is weighed likewise. Larger noise than stated is left to the verdict on the
+log.
 
 A whole log is weighed by its own residuals once, of a fit as stated. A moving window is weighed by those of the first
 stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed more is
