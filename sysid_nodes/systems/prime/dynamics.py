@@ -73,11 +73,12 @@ class DynamicsRows:
         """(K,) stages with a reading of the torques."""
         return np.asarray(self.torque.any(axis=1))
 
-    def weigh_torques(self, factor: Array) -> DynamicsRows:
-        """The rows with those of the joints weighed by a factor (n,) where there is a reading."""
+    def weigh(self, factor: Array) -> DynamicsRows:
+        """The rows weighed by a factor (nv,), those of the joints where there is a reading."""
         part = copy(self)
         part.scale = self.scale.copy()
-        part.scale[self.read, 6:] *= factor
+        part.scale[:, :6] *= factor[:6]
+        part.scale[self.read, 6:] *= factor[6:]
         return part
 
     def at(self, robot: FloatingBase, theta: Array) -> DynamicsRows:

@@ -54,8 +54,8 @@ class InnerRows(Protocol):
         """Of the dynamics, as given."""
         ...
 
-    def weigh_torques(self, factor: Array) -> InnerRows:
-        """The same with the torque readings weighed by a factor (n,)."""
+    def weigh(self, factor: Array) -> InnerRows:
+        """The same with the rows of the dynamics weighed by a factor (nv,), see `DynamicsRows.weigh`."""
         ...
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
@@ -89,9 +89,9 @@ class ReferenceRows:
     parameters: Parameters
     dynamics: DynamicsRows
 
-    def weigh_torques(self, factor: Array) -> ReferenceRows:
+    def weigh(self, factor: Array) -> ReferenceRows:
         """See `InnerRows`."""
-        return replace(self, dynamics=self.dynamics.weigh_torques(factor))
+        return replace(self, dynamics=self.dynamics.weigh(factor))
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
@@ -157,9 +157,9 @@ class CompiledRows:
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
     _settled: list[_Settled] = field(default_factory=list, repr=False, compare=False)
 
-    def weigh_torques(self, factor: Array) -> CompiledRows:
+    def weigh(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, dynamics=self.dynamics.weigh_torques(factor), _last={}, _settled=[])
+        return replace(self, dynamics=self.dynamics.weigh(factor), _last={}, _settled=[])
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""

@@ -126,7 +126,8 @@ def weight_factors(problem: PrimeProblem, name: str, blocks: int, rows: int) -> 
     """(B, m) by what the rows of a group are weighed more than their readings state (noise_weights.py)."""
     out, weight = np.ones((blocks, rows)), problem.weights.get(name)
     if weight is not None and name == "dynamics":
-        out[problem.inner.dynamics.read, 6:] = weight
+        out[:, :6] = weight[:6]
+        out[problem.inner.dynamics.read, 6:] = weight[6:]
     elif weight is not None:
         out *= weight
     return out

@@ -10,7 +10,9 @@ ratio of the true ones and biased otherwise, without a trace in the sigmas (Full
 
 a reading on average, which falls towards smaller inertias where torques are better than stated. Hence the smaller of
 the stated noise and that of the residuals weighs a reading. It is estimated as in observed_noise.py, per sensor, for
-torques per joint. Larger noise than stated is left to the verdict on the log.
+torques per joint. The rows of the base have no readings, but disturbances that are stated larger than they are make
+small inertias pay just so: each of the six is weighed likewise. Larger noise than stated is left to the verdict on the
+log.
 
 A whole log is weighed by its own residuals once, of a fit as stated. A moving window is weighed by those of the first
 stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed more is
@@ -53,7 +55,7 @@ _ENOUGH = 20
 
 
 class ShownNoise:
-    """Squares of residuals of torque, joints and motion, and their redundancy, by group and component.
+    """Squares of residuals of disturbance, torque, joints and motion, and their redundancy, by group and component.
 
     Orientations and poses are not among them: their errors last, and compete with no acceleration.
     """
@@ -81,7 +83,7 @@ class ShownNoise:
                 parts = np.array(
                     [part[chosen].sum(axis=0) for part in squares_and_redundancy(problem, name, group, own)]
                 )
-                sums = parts[:, 6:] if name == "dynamics" else parts.sum(axis=1, keepdims=True)
+                sums = parts if name == "dynamics" else parts.sum(axis=1, keepdims=True)
                 self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
 
     def roots(self, problem: PrimeProblem) -> dict[str, Array]:
@@ -90,8 +92,10 @@ class ShownNoise:
         for name, (squares, free) in self._sums.items():
             variance = (squares + STATED) / (free + STATED)
             if overlaps(problem, name):
-                variance = variance * (1.0 - TRIANGLE)
+                variance[6 if name == "dynamics" else 0 :] *= 1.0 - TRIANGLE
             roots[name] = 1.0 / np.sqrt(np.clip(variance, _FINEST, 1.0))
+        if "dynamics" in roots and problem.model.config.process.asks_outside:
+            roots["dynamics"][:6] = 1.0  # an unknown of its own, whose size is the user's to state
         return roots
 
 
@@ -137,13 +141,13 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:
-    """A problem that is not weighed yet with the weights of its readings times factors, of torques (n,)."""
+    """A problem that is not weighed yet with the weights of its readings times factors, of the dynamics (nv,)."""
 
     def weigh(readings: Readings) -> Readings:
         root, samples = roots.get(readings.sensor.name), readings.samples
         return readings if root is None else replace(readings, samples=replace(samples, weights=samples.weights * root))
 
-    inner = problem.inner.weigh_torques(roots["dynamics"])
+    inner = problem.inner.weigh(roots["dynamics"])
     return replace(problem, inner=inner, readings=tuple(map(weigh, problem.readings)), weights=roots)
 
 

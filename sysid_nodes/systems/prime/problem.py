@@ -71,7 +71,7 @@ class PrimeProblem:
         inner: dynamics and contact rows.
         readings: of every sensor.
         arrival: what is known from before.
-        weights: factors (m,) on the weights that readings state, by group, of torques per joint (noise_weights.py).
+        weights: factors (m,) on the weights that readings state, by group, of the dynamics per row (noise_weights.py).
         free: columns of theta that steps move, which alone derivatives are by; None for all.
     """
 

@@ -105,19 +105,19 @@ def test_residuals_of_a_settled_point_are_those_of_its_numbers() -> None:
 
 
 @pytest.mark.parametrize("implementation", [0, 1])
-def test_weighed_torques_weigh_at_once(implementation: int) -> None:
-    """The rows of the joints are so much larger, those of the base the same, at constants asked for before, too.
+def test_weighed_rows_weigh_at_once(implementation: int) -> None:
+    """The rows of base and joints are so much larger, at constants asked for before, too.
 
     A stage without a reading stays as uncertain as the motors' limits are.
     """
     problem, point = both("go2", "coulomb")[implementation], both("go2", "coulomb")[2]
     torque = problem.inner.dynamics.torque
     torque[1] = 0.0
-    before, factor = problem.residuals(point)[0], np.linspace(1.0, 3.0, torque.shape[1])
-    after = replace(problem, inner=problem.inner.weigh_torques(factor)).residuals(point)[0]
-    np.testing.assert_allclose(after[:, :6], before[:, :6])
-    np.testing.assert_allclose(after[1], before[1])
-    np.testing.assert_allclose(np.delete(after, 1, 0)[:, 6:], factor * np.delete(before, 1, 0)[:, 6:])
+    before, factor = problem.residuals(point)[0], np.linspace(1.0, 3.0, 6 + torque.shape[1])
+    after = replace(problem, inner=problem.inner.weigh(factor)).residuals(point)[0]
+    np.testing.assert_allclose(after[:, :6], factor[:6] * before[:, :6])
+    np.testing.assert_allclose(after[1, 6:], before[1, 6:])
+    np.testing.assert_allclose(np.delete(after, 1, 0)[:, 6:], factor[6:] * np.delete(before, 1, 0)[:, 6:])
 
 
 def test_wrong_shapes() -> None:

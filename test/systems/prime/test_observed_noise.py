@@ -147,6 +147,23 @@ def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: st
     assert found == pytest.approx(true * min(times, 1.0), rel=0.27 if times >= 1.0 else 1e-9)
 
 
+@pytest.mark.parametrize("times", [1.0, 30.0])
+def test_base_is_weighed_by_the_disturbances_that_it_shows(trot: Trot, times: float) -> None:
+    """The simulated robot is rigid: nothing disturbs it. What is stated larger is taken for less, by each row's own.
+
+    A force from outside is an unknown of its own and stays as stated.
+    """
+    config = simulated_config()
+    own = replace(config.process, force=times * config.process.force, moment=times * config.process.moment)
+    for asked in (False, True):
+        process = replace(own, outside_force=1.0, outside_moment=0.1) if asked else own
+        problem = trot.problem(replace(config, process=process))
+        weighed = weigh_readings(problem, trot.solved.point)
+        factor = weighed.inner.dynamics.scale[:, :6] / problem.inner.dynamics.scale[:, :6]
+        np.testing.assert_allclose(factor, np.broadcast_to(weighed.weights["dynamics"][:6], factor.shape), rtol=1e-12)
+        assert np.all(factor == 1.0) if asked else np.all(factor > 1.1)
+
+
 def test_stages_without_torques_tell_nothing_of_their_noise(trot: Trot) -> None:
     """Of four stages one has torques: they count as much as where all have, and their variance is as large."""
     model, steps, point = build_model(trot.log.robot, simulated_config()), trot.log.steps, trot.solved.point
