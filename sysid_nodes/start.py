@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails.
 
-What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback. That of a node's executable
-is held back until then (cmake/executables.cmake).
+What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback. To a node's executable it is
+held back until then (cmake/executables.cmake).
 """
 
 from __future__ import annotations

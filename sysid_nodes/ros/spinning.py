@@ -41,8 +41,7 @@ def start(args: list[str] | None = None) -> None:
     """rclpy.init for an executable, over UDP: SIGINT shuts the context down, as SIGTERM does, and does no more.
 
     Python's own handler would raise KeyboardInterrupt as well, in the middle of whatever runs then, clean-up included.
-    rclpy takes SIGINT only when the context is there, which lasts on a busy machine; one that comes before shuts
-    it down then.
+    rclpy takes SIGINT from when the context is there, which lasts on a busy machine; one before shuts it down then.
 
     Raises:
         ConfigError: the arguments or a parameter file do not parse.
