@@ -84,19 +84,24 @@ def _run(run: Document) -> dict[str, Any]:
     }
 
 
+def _common(row: Document) -> tuple[float, float] | None:
+    """Interval of the common value; None where intervals that should hold it have nothing in common."""
+    if row["lower"] is None or (row["agree"] is False and not row["statistical"]):
+        return None
+    return row["lower"], row["upper"]
+
+
 def _interval(row: Document) -> IntervalText:
     """Common value and interval, rounded outward; no interval where there is none in common."""
-    if row["agree"] is False and not row["statistical"]:
-        return IntervalText.of(None, None, None)
-    return IntervalText.of(row["mean"], row["lower"], row["upper"])
+    common = _common(row)
+    return IntervalText.of(None, None, None) if common is None else IntervalText.of(row["mean"], *common)
 
 
 def _figure(row: Document, starts: Mapping[str, float]) -> dict[str, Any]:
-    common = None if row["lower"] is None else (row["lower"], row["upper"])
     values: Sequence[Document] = row["values"]
     label = f"{row['name']} over {len(values)} runs"
     return {
         "name": row["name"],
         "unit": row["unit"],
-        "svg": Markup(runs_plot(values, starts, common, row["outliers"], label=label)),
+        "svg": Markup(runs_plot(values, starts, _common(row), row["outliers"], label=label)),
     }

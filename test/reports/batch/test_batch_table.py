@@ -13,6 +13,7 @@ import pytest
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.reports.batch.report import headline, render_batch, sentences
 from sysid_nodes.reports.batch.table import build_batch, read_batch, write_batch
+from sysid_nodes.reports.drawing.plots import GREEN
 from sysid_nodes.results.batch import BatchRun, Outcome
 from sysid_nodes.results.quantity import Quantity
 
@@ -73,6 +74,9 @@ def test_intervals_without_a_common_point_claim_none() -> None:
     page = render_batch(document)
     assert "no value lies in the intervals of all runs" in page
     assert "0.5" not in page[page.index('id="numbers"') : page.index('id="figures"')]
+    assert f"fill: {GREEN.lower()}" not in page.lower(), "no band of a common value"
+    agreeing = {name: [Quantity("m", "kg", 1.0, 0.5, 1.5)] for name in found}
+    assert f"fill: {GREEN.lower()}" in render_batch(build_batch(runs, agreeing, {})).lower()
 
 
 def test_runs_without_a_result_are_listed_with_their_reason() -> None:
