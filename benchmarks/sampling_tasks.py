@@ -5,8 +5,10 @@ The tasks are the paper's (SPI-Active, appendix A.1) as far as a scripted Go2 ca
 0.4, 0.8 and 0.4 m/s again, attitudes, a jump forward and a jump that turns. In place of a policy that is trained,
 a few numbers of a scripted controller are tuned by CMA-ES, by the paper's own measure of the task: scales and offsets
 of the commands to the walking controller, and of a jump the legs' extension, sweep, twist and time, without feedback.
-The same search with the same seed tunes both controllers; then they are tried once on the truth. `no integral` is the
-walking controller without its integrals of height and tilt, which make up for a load that nobody told it about.
+The same search with the same seed tunes both controllers; then they are tried once on the truth. For the identified
+robot a controller is tuned on the mean error of the estimate and of robots drawn from it: a jump that is right for one
+robot alone may be a fall of the next. `no integral` is the walking controller without its integrals of height and tilt,
+which make up for a load that nobody told it about.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from benchmarks.sampling_jumps import GUESS, LOWER, UPPER, attitude, jump
 from benchmarks.sampling_log import simulated_session
 from benchmarks.sampling_worlds import EVERY, World, model_world, true_world
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.results.exploration import Posterior
 from sysid_nodes.rollouts import FREQUENCY, GAITS, Command, WalkingConfig
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.solvers.sampling import minimise
+from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -52,9 +56,9 @@ class Task:
     upper: Array
 
     def tune(self, world: World, iterations: int, seed: int) -> Array:
-        """(K,) the best numbers in a world."""
+        """(K,) the best numbers in a world, on the mean of its robots."""
         found = minimise(
-            lambda points: self.errors(world, points),
+            lambda points: self.mean_errors(world, points),
             self.guess,
             self.lower,
             self.upper,
@@ -64,6 +68,11 @@ class Task:
             seed=seed,
         )
         return found.best
+
+    def mean_errors(self, world: World, numbers: Array) -> Array:
+        """(P,) means over the robots of a world."""
+        robots = len(world.variants)
+        return np.asarray(self.errors(world, np.repeat(numbers, robots, axis=0)).reshape(-1, robots).mean(axis=1))
 
 
 def tasks() -> dict[str, Task]:
@@ -171,24 +180,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("sampling_tasks", __doc__)
     options.add_argument("--seeds", type=int, default=5, help="logs that the robot is identified from")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
+    options.add_argument(
+        "--draws", type=int, default=8, help="of the estimate that a controller is tuned for, beside it"
+    )
     options.add_argument("--iterations", type=int, default=20, help="of every search, of 12 candidates each")
     options.add_argument("--tasks", nargs="+", choices=list(tasks()), default=list(tasks()), help="which tasks")
     chosen = options.parse_args(arguments)
     config = from_flat(SamplingSessionConfig, {})
-    vectors = [
+    estimates = [
         _identified(seed, chosen.duration, config)
         for seed in progress(range(chosen.seed, chosen.seed + chosen.seeds), "identification")
     ]
     session, _ = simulated_session(0.01, chosen.seed)
     robot = session.robot
-    described = model_world(robot, config.sampling, Unknowns(robot, config.sampling).column("guess"))
-    worlds = [model_world(robot, config.sampling, vector) for vector in vectors]
+    unknowns = Unknowns(robot, config.sampling)
+    described = model_world(robot, config.sampling, [unknowns.column("guess")])
+    worlds = [
+        model_world(
+            robot, config.sampling, [p.values, *draw(p, unknowns, chosen.draws, np.random.default_rng(chosen.seed))]
+        )
+        for p in estimates
+    ]
     truth, rows = true_world(robot), []
     for name in progress(chosen.tasks, "tasks"):
         task = tasks()[name]
         tuned = [task.tune(world, chosen.iterations, chosen.seed) for world in (described, *worlds)]
         there = [
-            float(task.errors(world, numbers[None])[0])
+            float(task.mean_errors(world, numbers[None])[0])
             for world, numbers in zip((described, *worlds), tuned, strict=True)
         ]
         found = task.errors(truth, np.array(tuned))
@@ -220,12 +238,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _identified(seed: int, duration: float, config: SamplingSessionConfig) -> Array:
-    """(K,) unknowns, from one log."""
+def _identified(seed: int, duration: float, config: SamplingSessionConfig) -> Posterior:
+    """Of the unknowns, from one log."""
     session, _ = simulated_session(duration, seed, config)
     posterior = session.identify().posterior
     assert posterior is not None  # only the paper's method has none
-    return posterior.values
+    return posterior
 
 
 if __name__ == "__main__":

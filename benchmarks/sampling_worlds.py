@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,18 +27,18 @@ Array = npt.NDArray[np.float64]
 
 POSTURE = np.tile([0.0, 0.8, -1.6], 4)
 EVERY = 0.01  # between two states that are looked at [s]
-_ROOM = 32  # simulations at a time
+_ROOM = 128  # simulations at a time
 
 
 @dataclass(frozen=True)
 class World:
-    """One robot, many times over.
+    """One robot, or several that it may be, many times over: simulation k is of the robot k modulo their number.
 
     Attributes:
         robot: nominal, as controllers know it.
         drive: of its joints.
         simulations: of it.
-        variants: its parameters.
+        variants: parameters of these.
     """
 
     robot: Robot
@@ -51,7 +51,7 @@ class World:
         step = self.simulations.timestep
         start, every, found = self._standing(count), round(EVERY / step), []
         made = self.simulations.follow(
-            self.variants, np.zeros(count, dtype=np.int64), start, round(duration / step), lambda k: law(k * step)
+            self.variants, self._which(count), start, round(duration / step), lambda k: law(k * step)
         )
         for k, _ in enumerate(made, start=1):
             if k % every == 0:
@@ -63,10 +63,13 @@ class World:
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
         """States (B, T, nq + nv) of `count` robots under commands, and (B,) whether they have fallen."""
         policy = WalkingPolicy(self.robot, self.drive, config)
-        which, every = np.zeros(count, dtype=np.int64), round(EVERY / self.simulations.timestep)
+        which, every = self._which(count), round(EVERY / self.simulations.timestep)
         start = self._standing(count)
         walks = walk(self.simulations, policy, self.variants, which, start, commands, duration, every=every)
         return walks.states[:, 1:], walks.fallen
+
+    def _which(self, count: int) -> npt.NDArray[np.int64]:
+        return np.arange(count) % len(self.variants)
 
     def _standing(self, count: int) -> Array:
         start = np.zeros((count, 13 + 2 * self.robot.n))
@@ -75,11 +78,11 @@ class World:
         return start
 
 
-def model_world(robot: Robot, config: SamplingConfig, vector: Array) -> World:
-    """The robot that a vector (K,) of the unknowns stands for, in the identification's own simulation."""
+def model_world(robot: Robot, config: SamplingConfig, vectors: Sequence[Array]) -> World:
+    """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation."""
     drive = nominal_drive(robot, config)
     simulations = Simulations(nominal_model(robot, config, config.step), drive, capacity=_ROOM)
-    return World(robot, drive, simulations, Unknowns(robot, config).variants([vector]))
+    return World(robot, drive, simulations, Unknowns(robot, config).variants(vectors))
 
 
 def true_world(robot: Robot) -> World:

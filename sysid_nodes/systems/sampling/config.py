@@ -94,14 +94,19 @@ class HorizonsConfig:
     clips: tuple[int, ...] = option((16, 24, 32), "of each level, for every ten seconds of motion", minimum=3)
     iterations: tuple[int, ...] = option((6, 6, 8), "of each level at most", minimum=1)
     lost: float = option(
-        2.0, "misfit of a settled clip, in units of the median one, from which on it is left out", minimum=1.0
+        2.0,
+        "misfit of a settled clip, in units of the median one or of noise if that is more, beyond which it is left out",
+        minimum=1.0,
     )
     settling: int = option(8, "steps of each level at most that fit start states alone, at first", minimum=0)
     tolerance: float = option(
         1.0, "step that ends a level, squared, in standard deviations if noise were all there is", minimum=1e-9
     )
     robust: float = option(
-        4.0, "residual, in units of their spread, from which on it pulls no harder; 0: never", unit="1", minimum=0.0
+        4.0,
+        "residual, in units of their spread or of noise if that is more, from which on it pulls no harder; 0: never",
+        unit="1",
+        minimum=0.0,
     )
     block: int = option(2, "clips whose residuals may be correlated", minimum=1)
 

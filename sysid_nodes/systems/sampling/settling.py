@@ -36,13 +36,15 @@ class Settled:
     by_start: Array
 
     def without_lost(self, factor: float, least: int) -> Settled:
-        """Without clips that fit worse than the median one by a factor (of the root mean square), down to `least`.
+        """Without clips that fit worse than the median one and than noise by a factor, down to `least`.
 
-        Their start is on the wrong side of some contact, and would pull the parameters until it is not.
+        Their start is on the wrong side of some contact, and would pull the parameters until it is not. Where sensors
+        are better than stated the median is no measure: what stands out are then errors of the model, which the
+        covariance is to see.
         """
         count = np.maximum((self.residual != 0.0).sum(axis=1), 1)
         misfit = np.nan_to_num(np.sqrt((self.residual**2).sum(axis=1) / count), nan=np.inf)
-        limit = max(factor * float(np.median(misfit)), float(np.sort(misfit)[min(least, len(misfit)) - 1]))
+        limit = max(factor * max(float(np.median(misfit)), 1.0), float(np.sort(misfit)[min(least, len(misfit)) - 1]))
         kept = np.flatnonzero(misfit <= limit)
         problem = replace(self.problem, first=self.problem.first[kept], guess=self.problem.guess[kept])
         return Settled(problem, self.residual[kept], self.by_start[kept])

@@ -104,7 +104,8 @@ def solve_clips(
         free: (K,) parameters that are fitted; the others stay.
         iterations: at most.
         tolerance: square of the parameters' step, in standard deviations, that ends the search.
-        robust: residual, in units of the residuals' spread, from which on it pulls no harder; 0: never.
+        robust: residual, in units of the residuals' spread, or of noise if that is more, from which on it pulls no
+            harder; 0: never.
         by_start: (C, L m, d) derivatives by the start states; None where they are not known yet.
         progress: called with the cost after every step.
     """
@@ -114,7 +115,7 @@ def solve_clips(
     rollout = _linearise(problem, parameters, by_start)
     equations = _assemble(problem, rollout, parameters, prior, None)
     for number in range(iterations):
-        loss = Huber.at_spread(equations.residual, robust)
+        loss = choose_loss(equations.residual, robust)
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
         below, above = equations.active_bounds(parameters, lower, upper)
@@ -193,6 +194,15 @@ def _update(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array
     slopes = secant(own, steps, residual - rollout.residual.reshape(clips, -1), units)
     slopes = slopes.reshape(*rollout.residual.shape, -1)
     return Rollout(residual.reshape(rollout.residual.shape), slopes[..., :k], slopes[..., k:])
+
+
+def choose_loss(residual: Array, robust: float) -> Huber | None:
+    """Huber's, from so many times the residuals' spread on, or the sensors' noise if that is more; None: `robust` is 0.
+
+    Residuals within the sensors' noise are no outliers, however much better most others fit.
+    """
+    loss = Huber.at_spread(residual, robust)
+    return None if loss is None else Huber(max(loss.threshold, robust))
 
 
 def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: Huber | None) -> float:

@@ -55,6 +55,17 @@ def test_clips_that_no_start_fits_are_left_out(walk, problem):
     assert settled.without_lost(2.0, 3).problem.first.tolist() == np.delete(problem.first, 1).tolist()
 
 
+def test_a_clip_that_fits_as_well_as_noise_allows_is_kept_however_much_better_others_fit(walk, problem):
+    """What stands out of sensors better than stated are errors of the model; without them none would be seen."""
+    settled = settle_starts(problem, walk.truth, 1)
+    scale = np.array([0.05, 0.05, 1.9, 0.05]) / misfit(settled.residual)
+    quiet = replace(settled, residual=settled.residual * scale[:, None])
+    assert len(quiet.without_lost(2.0, 2).problem.first) == 4
+    scale[2] *= 1.1
+    loud = replace(settled, residual=settled.residual * scale[:, None])
+    assert len(loud.without_lost(2.0, 2).problem.first) == 3
+
+
 def test_a_simulation_that_fails_stays_where_it_is_quietly_and_the_others_settle(walk, problem, capfd):
     guess = problem.guess.copy()
     guess[1, 2] = -400.0  # whose feet are deep in the ground

@@ -3,11 +3,12 @@
 
 Both are weighed by their information F1 and F2, F = F1 + F2, and the first brings the errors C1 that it has:
 
-    Cov = F^-1 (F1 C1 F1 + k F2 + sum g g') F^-1
+    Cov = F^-1 (F1 C1 F1 + k F2 + sum g g' + sum_clips g_c g_c') F^-1
 
-with k what the first log's residuals showed beyond the stated noise, and g the walk's pulls by errors of the
-simulations (`information`). What only noise leaves, F^-1, promises too much: it becomes
-less with every second of motion, which errors of the simulations do not.
+with k what the first log's residuals showed beyond the stated noise, g the walk's pulls by errors of the simulations,
+and g_c those of its single clips (`information`). What only noise leaves, F^-1, promises too much: it becomes less with
+every second of motion, which errors of the simulations do not; and a motion livelier than the first has errors from
+clip to clip that k knows nothing of.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Forecast:
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
         prior = np.diag(posterior.prior)
         first = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
-        self.known = WalkInformation(first, np.zeros((len(Others._fields), len(prior))))
+        self.known = WalkInformation.without_pulls(first)
         self._clips = together * share
         # What a bound holds has no errors of its own; they are then as much larger than noise's as the others' are.
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
@@ -123,7 +124,8 @@ class Forecast:
 
     def _covariance(self, told: WalkInformation) -> Array:
         inverse = invert(told.information)
-        own = self._beyond * (told.information - self.known.information) + told.pulls.T @ told.pulls
+        noise = self._beyond * (told.information - self.known.information)
+        own = noise + told.pulls.T @ told.pulls + told.scatter
         return np.asarray(inverse @ (self._brought + own) @ inverse)
 
     def _root(self, covariance: Array) -> Array:

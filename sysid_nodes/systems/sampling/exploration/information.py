@@ -10,9 +10,11 @@ J and S the derivatives of a clip's whitened residuals by parameters and by its 
 The same clips in the simulations that the identification asks for the errors of its own (`gauss_newton.Others`) leave
 residuals r, which pull at the estimate by
 
-    g = sum_clips (J' - J' S (S' S + L)^-1 S') r,
+    g = sum_clips g_c,   g_c = (J' - J' S (S' S + L)^-1 S') r:
 
-alike in every clip: F^-1 g does not become less with more of the same motion, as noise does.
+what these have in common does not become less with more of the same motion, as noise does. What differs from clip to
+clip does, yet it is no part of F: sum_clips g_c g_c' is what the sandwich of the identification will show of it. Of a
+robot that hops it leaves several times what noise does.
 """
 
 from __future__ import annotations
@@ -43,20 +45,29 @@ class WalkInformation:
     Attributes:
         information: (..., K, K).
         pulls: (..., 2, K) on the estimate, by the errors of simulations that `Others` are for.
+        scatter: (..., K, K) sum of the squares of single clips' pulls.
     """
 
     information: Array
     pulls: Array
+    scatter: Array
+
+    @classmethod
+    def without_pulls(cls, information: Array) -> WalkInformation:
+        """Of motion (K, K) that errors of the simulations leave alone."""
+        return cls(information, np.zeros((len(Others._fields), len(information))), np.zeros_like(information))
 
     def __add__(self, other: WalkInformation) -> WalkInformation:
-        return WalkInformation(self.information + other.information, self.pulls + other.pulls)
+        return WalkInformation(
+            self.information + other.information, self.pulls + other.pulls, self.scatter + other.scatter
+        )
 
     def times(self, factor: float) -> WalkInformation:
         """So much of the same motion."""
-        return WalkInformation(factor * self.information, factor * self.pulls)
+        return WalkInformation(factor * self.information, factor * self.pulls, factor * self.scatter)
 
     def __getitem__(self, k: int) -> WalkInformation:
-        return WalkInformation(self.information[k], self.pulls[k])
+        return WalkInformation(self.information[k], self.pulls[k], self.scatter[k])
 
 
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
@@ -122,5 +133,6 @@ def clip_information(
     information = np.swapaxes(by_parameters, 1, 2) @ slopes
     pulls = np.swapaxes(np.swapaxes(slopes, 1, 2) @ rest, 1, 2)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
-    parts = (np.where(finite[:, None, None], part, 0.0) for part in (information, pulls))
+    scatter = np.swapaxes(pulls, 1, 2) @ pulls
+    parts = (np.where(finite[:, None, None], part, 0.0) for part in (information, pulls, scatter))
     return WalkInformation(*(part.reshape(count, clips, -1, len(vector)).mean(axis=1) for part in parts))

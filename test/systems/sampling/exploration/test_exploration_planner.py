@@ -179,13 +179,36 @@ def test_without_more_motion_errors_are_those_of_the_estimate_and_more_of_the_sa
     forecast = planner(replace(POSTERIOR, covariance=9.0 * np.linalg.inv(POSTERIOR.information))).forecast
     known = forecast.known
     np.testing.assert_allclose(forecast.sigmas(known), forecast.now, rtol=1e-6)
-    much = WalkInformation(99.0 * known.information, np.zeros_like(known.pulls))
+    much = WalkInformation.without_pulls(99.0 * known.information)
     np.testing.assert_allclose(forecast.sigmas(known + much), 0.1 * forecast.now, rtol=0.1)
     # A pull that moves all of them by as much as is known of them stays, however long the motion is.
     slope = np.linalg.pinv(forecast._natural) @ forecast.now
     pulled = replace(much, pulls=np.stack([99.0 * known.information @ slope, np.zeros_like(slope)]))
     assert (forecast.sigmas(known + pulled) > 0.9 * forecast.now).all()
     assert forecast.cost(known + pulled) > forecast.cost(known + much)
+
+
+def test_pulls_that_differ_from_clip_to_clip_add_to_noise_and_become_less_with_more_motion():
+    forecast = planner().forecast
+    walk = WalkInformation.without_pulls(forecast.known.information)
+    alone = forecast._root(np.linalg.inv(forecast.known.information)) ** 2
+    for times in (1.0, 99.0):  # F2 = times F1, scatter 9 F2: F^-1 9 F2 F^-1 = 9 times / (1 + times)^2 F1^-1
+        smooth = forecast.known + walk.times(times)
+        rough = forecast.known + replace(walk, scatter=9.0 * walk.information).times(times)
+        more = forecast.sigmas(rough) ** 2 - forecast.sigmas(smooth) ** 2
+        np.testing.assert_allclose(more, 9.0 * times / (1.0 + times) ** 2 * alone, rtol=1e-3)
+
+
+def test_a_clip_s_own_pull_counts_by_its_square_and_clips_that_pull_apart_do_not_cancel():
+    own, first = planner(**{"search.clips": 4}), np.zeros(1, dtype=np.int64)
+    walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
+    told = own.forecast.walk_information(walks.states, walks.targets)[0]
+    clips = own.forecast._clips
+    # By Cauchy and Schwarz a sum of squares is no less than the square of the sum over the number of clips.
+    excess = told.scatter - told.pulls.T @ told.pulls / clips
+    scale = np.sqrt(np.maximum(told.scatter.diagonal(), 1e-300))
+    assert np.linalg.eigvalsh(excess / np.outer(scale, scale)).min() > -1e-9
+    assert np.trace(excess / np.outer(scale, scale)) > 0.1, "clips of a standing robot differ by their places"
 
 
 def test_a_walk_pulls_where_other_simulations_differ():
