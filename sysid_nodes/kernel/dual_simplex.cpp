@@ -94,7 +94,8 @@ class LazyProgram {
     std::vector<int64_t> number(d_ + entered_.size()), at, place(keep.shape(0));
     int64_t count = 0;
     for (std::size_t k = 0; k < place.size(); ++k) place[k] = stays[k] ? count++ : -1;
-    if (static_cast<std::size_t>(count) != rows.shape(0)) throw std::invalid_argument("rows are not those kept");
+    if (static_cast<std::size_t>(count) != rows.shape(0) || rows.shape(1) != d_)
+      throw std::invalid_argument("rows are not those kept");
     for (std::size_t k = 0; k < number.size(); ++k) {
       if (k < d_) {
         number[k] = static_cast<int64_t>(k);

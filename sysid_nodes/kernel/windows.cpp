@@ -59,6 +59,8 @@ nb::tuple bound_positions(Matrix q_, Matrix qd_, In<double, nb::ndim<1>> dt_, In
           const double slack = crept[j] + rounding * (1.0 + std::abs(reading));
           low[j] = std::max(low[j], offset - slack);
           high[j] = std::min(high[j], offset + slack);
+          if (!std::isfinite(offset) || !std::isfinite(slack))  // nothing is known; max and min keep it as it is
+            low[j] = high[j] = std::numeric_limits<double>::quiet_NaN();
           out[j] = moved[j];
         }
       for (std::size_t j = 0; j < n; ++j) {

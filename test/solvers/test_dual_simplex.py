@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -103,6 +103,39 @@ def test_no_solution_comes_with_a_proof() -> None:
     found = lazy_program(8).maximise(np.eye(8)[0], within, 1e-7)
     assert found.status is LpStatus.INFEASIBLE
     assert proves_empty(rows, lower[8:], upper[8:], lower[:8], upper[:8], found.multipliers)
+
+
+@pytest.mark.parametrize("make", [lazy_program, ReferenceProgram])
+def test_rows_that_contradict_one_another_come_with_a_proof(make: Callable[[int], LazyProgram]) -> None:
+    """Three rows together exceed what they may each; no row is refuted by the box alone."""
+    rows = np.random.default_rng(1).normal(size=(30, 8))
+    rows = np.vstack([rows, rows[:3].sum(axis=0)])
+    lower, upper = np.full(31, -50.0), np.full(31, 50.0)
+    upper[:3], lower[-1] = 1.0, 3.01
+    box = np.full(8, 10.0)
+    assert (lower < np.abs(rows) @ box).all()
+    found = make(8).maximise(np.eye(8)[0], Constraints.of(rows, lower, upper, -box, box), 1e-7)
+    assert found.status is LpStatus.INFEASIBLE
+    assert np.count_nonzero(found.multipliers) > 1
+    assert proves_empty(rows, lower, upper, -box, box, found.multipliers)
+
+
+@pytest.mark.parametrize("make", [lazy_program, ReferenceProgram])
+def test_dropping_rows_that_do_not_bind_keeps_the_maximum(make: Callable[[int], LazyProgram]) -> None:
+    """And the program goes on from where it was: against one made anew, as the objective moves."""
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        rows, lower, upper = rng.normal(size=(60, 8)), -rng.uniform(0.5, 2.0, 60), rng.uniform(0.5, 2.0, 60)
+        objective, box, program = rng.normal(size=8), np.ones(8), make(8)
+        for _ in range(4):
+            within = Constraints.of(rows, lower, upper, -box, box)
+            kept, anew = (one.maximise(objective, within, 1e-7) for one in (program, make(8)))
+            bounds = [upper_bound(objective, rows, lower, upper, -box, box, one.multipliers) for one in (kept, anew)]
+            assert bounds[0] == pytest.approx(bounds[1], abs=1e-6)
+            keep = (kept.multipliers != 0.0) | (rng.random(len(rows)) < 0.7)
+            rows, lower, upper = rows[keep], lower[keep], upper[keep]
+            program.remove(keep, rows)
+            objective = objective + 0.3 * rng.normal(size=8)
 
 
 def test_both_kernels_end_at_the_same_vertices() -> None:

@@ -141,3 +141,23 @@ def test_readings_that_no_motion_agrees_with_are_told(implementation: str, monke
     edges, error = np.array([[0, 3], [3, 5]], dtype=np.intp), np.full((2, 1), 1e-3)
     found = bound_positions(q, np.zeros((6, 1)), np.full(5, 0.01), edges, error, np.full((5, 1), 1e-6))
     assert found.possible.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("place", ["q", "qd", "dt", "creep"])
+def test_what_is_not_a_number_makes_a_window_impossible(
+    monkeypatch: pytest.MonkeyPatch, implementation: str, value: float, place: str
+) -> None:
+    """Never narrow: no log has such readings, but a caller may."""
+    monkeypatch.setenv("SYSID_KERNEL", implementation)
+    given = {"q": np.zeros((9, 2)), "qd": np.zeros((9, 2)), "dt": np.full(8, 0.01), "creep": np.full((8, 2), 1e-6)}
+    given[place][4] = value
+    error = np.full((1, 2), STEP)
+    with np.errstate(invalid="ignore"):
+        found = bound_positions(
+            given["q"], given["qd"], given["dt"], np.array([[0, 8]], dtype=np.intp), error, given["creep"]
+        )
+    if (place, value) != ("creep", np.inf):  # any position is possible then
+        assert not found.possible.any()
+    assert (found.error >= STEP).all() or not found.possible.any()
