@@ -34,7 +34,7 @@ export ROS_AUTOMATIC_DISCOVERY_RANGE := LOCALHOST
 
 lock := requirements/ros-wheels.txt requirements/constraints.txt
 sources := CMakeLists.txt package.xml $(wildcard action/*.action cmake/* msg/*.msg srv/*.srv launch/* config/* config/scenes/* rviz/*) \
-	$(wildcard sysid_nodes/kernel/*.cpp sysid_nodes/kernel/*.hpp) \
+	$(wildcard sysid_nodes/kernel/*.cpp sysid_nodes/kernel/*.hpp sysid_nodes/messages/*.c) \
 	$(wildcard sysid_nodes/ros/nodes/*.py)
 
 .DEFAULT_GOAL := help
@@ -84,7 +84,7 @@ mutants: setup  ## how many small mistakes the tests notice; hours, so say BENCH
 
 clean:  ## remove the virtual environment and all that was built
 	rm -rf $(VENV) build dist install log $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -rf *.egg-info sysid_nodes/kernel/_*.so
+	rm -rf *.egg-info sysid_nodes/kernel/_*.so sysid_nodes/messages/lib*.so.1
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(stamps)/venv:

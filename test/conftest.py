@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -69,6 +70,7 @@ for _name in (
     os.environ.pop(_name, None)
 os.environ["SKIP_DEFAULT_XML"] = "1"
 use_udp(os.environ)
+importlib.import_module("sysid_nodes.ros")  # before rclpy, of which it mends something
 # Where `make setup` puts our package, after whatever a sourced ROS or colcon workspace has set.
 os.environ["AMENT_PREFIX_PATH"] = os.pathsep.join(filter(None, [os.environ.get("AMENT_PREFIX_PATH"), sys.prefix]))
 # Containers say so: every process that tests start would compile the package anew, and every run the tests.
@@ -101,6 +103,14 @@ def pytest_configure(config: pytest.Config) -> None:
     enable = faulthandler.enable
     faulthandler.enable = lambda *_, **__: None
     config.add_cleanup(lambda: setattr(faulthandler, "enable", enable))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """For --dist loadfile, as `make test` says, one that goes on after a crash."""
+    from shared.crash_scheduling import CrashTolerantScheduling
+
+    return CrashTolerantScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

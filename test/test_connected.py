@@ -139,13 +139,14 @@ def entry_points() -> set[str]:
 
 
 def reached(modules: Iterable[str], floor: str = "") -> set[str]:
-    """Modules, and those that they import in turn whose names begin so."""
+    """Modules, and those that they and their packages import in turn whose names begin so."""
     found, waiting = set(), list(modules)
     assert set(waiting) <= set(FILES)
     while waiting:
         if (module := waiting.pop()) not in found:
             found.add(module)
-            waiting += (name for name in neighbours(FILES[module]) if name.startswith(floor))
+            imported = {*neighbours(FILES[module]), module.rpartition(".")[0]} & set(FILES)
+            waiting += (name for name in imported if name.startswith(floor))
     return found
 
 

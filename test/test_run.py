@@ -33,6 +33,7 @@ def run(project_root: Path, folder: Path, tests: str, *words: str, **environment
     (folder / "test_stand_in.py").write_text(STAND_IN)
     options = ("-c", project_root / "pyproject.toml", "--rootdir", folder, "-p", "no:cacheprovider")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    inherited["PYTHONPATH"] = os.pathsep.join([str(project_root), str(project_root / "test")])
     status, out, errors = children.run(
         "-m", "pytest", *options, *words, *(f"test_stand_in.py::test_{name}" for name in tests.split()), cwd=folder,
         env={**inherited, "SYSID_REQUIRE": "", **environment},
@@ -46,6 +47,21 @@ def test_a_crash_costs_one_test_and_prints_its_stack(project_root: Path, tmp_pat
     assert status == 1
     assert "Segmentation fault" in said and re.search(r'File ".*test_stand_in.py", line \d+ in test_crash', said)
     assert "1 failed, 1 passed" in said
+
+
+@pytest.mark.parametrize("crashing", [(2,), (5,), (0, 2, 5)], ids=str)
+def test_after_a_crash_all_others_are_run_once(project_root: Path, tmp_path: Path, crashing: tuple[int, ...]) -> None:
+    """By two processes, of eight files of six tests, the last of one."""
+    pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    source = "import os, pytest\n\n@pytest.mark.parametrize('number', range({}))\ndef test_it(number):\n    {}\n"
+    crash = f"number in {crashing} and os.kill(os.getpid(), 9)"
+    for file in range(8):
+        count = 1 if file == 7 else 6
+        (tmp_path / f"test_file_{file}.py").write_text(source.format(count, crash if file == 1 else "pass"))
+    files = [f"test_file_{file}.py" for file in range(8)]
+    status, said = run(project_root, tmp_path, "", *files, "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+    assert status == 1
+    assert f"{len(crashing)} failed, {43 - len(crashing)} passed" in said
 
 
 def test_a_test_that_does_not_end_is_ended_and_prints_its_stack(project_root: Path, tmp_path: Path) -> None:
