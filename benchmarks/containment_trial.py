@@ -260,7 +260,7 @@ def radius_used(data: Data) -> float:
     edges, _ = cut(data.samples, data.config.window.duration, data.config.window.max_gap)
     theta = data.arm.theta
     lengths = WindowSpans(data.config.set_membership.spans).lengths
-    rows, _ = builder.finish_spans(builder.draft(data.samples, edges), theta, lengths, 0)
+    rows, _ = builder.rows_over(builder.draft(data.samples, edges), theta, lengths, 0)
     residual = np.abs(rows.coefficients @ data.arm.problem.p)
     return float((residual / rows.total_radius(Bounds(theta, theta))).max())
 

@@ -56,6 +56,6 @@ class WindowKernel:
     def blocks(
         self, q: _Array, w: _Array, surroundings: WindowSurroundings, columns: WindowColumns
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...
-    def settle(
-        self, q: _Array, w: _Array, surroundings: WindowSurroundings, iterations: int, settled: float
+    def solve_contacts(
+        self, q: _Array, w: _Array, surroundings: WindowSurroundings, iterations: int, tolerance: float
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...

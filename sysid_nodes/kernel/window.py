@@ -101,8 +101,8 @@ class WindowKernel(Protocol):
     ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]:
         """The residual, derivatives by three stages, by the constants and by contact variables; then the motion."""
 
-    def settle(
-        self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, settled: float
+    def solve_contacts(
+        self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, tolerance: float
     ) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
         """w (N, nc, 3), that of every inner stage moved towards its best (systems/prime/elimination.py); `residual`."""
 

@@ -136,7 +136,7 @@ class WindowKernel : public FloatingModel {
   }
 
   // w with every inner stage's variables moved towards their best for the motion; the residual there and the motion.
-  auto settle(Configurations q, Variables w, nb::tuple surroundings, int iterations, double settled) {
+  auto solve_contacts(Configurations q, Variables w, nb::tuple surroundings, int iterations, double tolerance) {
     const Surroundings around(surroundings);
     check(q, w, around);
     const std::size_t count = q.shape(0), inner = count - 2, nl = 3 * nc_;
@@ -154,7 +154,7 @@ class WindowKernel : public FloatingModel {
         double *here = best_data + nl * (k + 1);
         wanted(q, motion, k, around, stage);
         touch(motion, k, false, stage);
-        settle_stage(stage, around.smoothing, iterations, settled, here);
+        solve_stage(stage, around.smoothing, iterations, tolerance, here);
         write_residual(stage, here, around.smoothing, out_data + k * rows());
       }
     }
@@ -206,7 +206,7 @@ class WindowKernel : public FloatingModel {
   void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, const stage_math::Vector2 &slip,
                  Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;
-  void settle_stage(const Stage &stage, double smoothing, int iterations, double settled, double *w) const;
+  void solve_stage(const Stage &stage, double smoothing, int iterations, double tolerance, double *w) const;
 
   std::size_t n_, nv_, nc_;
   Matrix3 level_;

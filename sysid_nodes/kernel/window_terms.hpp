@@ -213,8 +213,8 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
 }
 
 // systems/prime/elimination.py: Levenberg-Marquardt on |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2,
-// until a step changes that by no more than `settled`.
-inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int iterations, double settled,
+// until a step changes that by no more than `tolerance`.
+inline void WindowKernel::solve_stage(const Stage &stage, double smoothing, int iterations, double tolerance,
                                        double *w) const {
   const std::size_t nl = 3 * nc_;
   Matrix gram = stage.columns.transpose() * stage.columns;
@@ -260,7 +260,7 @@ inline void WindowKernel::settle_stage(const Stage &stage, double smoothing, int
     } else {
       damping = std::max(30.0 * damping, 1e-3);
     }
-    if (std::abs(gain) <= settled) break;
+    if (std::abs(gain) <= tolerance) break;
   }
   Eigen::Map<Vector>(w, nl) = best;
 }

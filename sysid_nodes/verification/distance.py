@@ -86,7 +86,7 @@ def obstacle_distances(
     for shape in shapes:
         if shape.joint >= 0:
             for obstacle in obstacles:
-                distance, way = apart(places, obstacle, shape)
+                distance, way = separation(places, obstacle, shape)
                 strayed = _displacement_bound(chain, parts, error, places, way, shape, -1)
                 least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
@@ -113,7 +113,7 @@ def self_distances(
             pair = {low.joint, high.joint}
             design = high.joint - low.joint == 1 if listed is None else frozenset(pair) in listed
             if len(pair) == 2 and (low.load or high.load or not design):
-                distance, way = apart(places, low, high)
+                distance, way = separation(places, low, high)
                 strayed = _displacement_bound(chain, parts, error, places, way, high, low.joint)
                 least = min(least, FAR, float((distance - strayed).min()) - _LOST)
     return least
@@ -160,7 +160,7 @@ def _displacement_bound(
     return np.asarray(moved * (1.0 + 1e-9))
 
 
-def apart(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> tuple[Array, Array]:
+def separation(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) -> tuple[Array, Array]:
     """(P,) lower bounds of the distance of two shapes in the middle of the parts, and (P, 3) along which directions."""
     centre, generators = np.zeros((len(places[0][1]), 3)), []
     for sign, shape in ((-1.0, one), (1.0, two)):

@@ -14,7 +14,14 @@ from sysid_nodes.models.separation import distances
 from sysid_nodes.robots import load_robot
 from sysid_nodes.verification.chain import OutsideScopeError, read_chain, turning
 from sysid_nodes.verification.desired import Parts
-from sysid_nodes.verification.distance import FAR, apart, joint_frames, obstacle_distances, robot_shape, self_distances
+from sysid_nodes.verification.distance import (
+    FAR,
+    joint_frames,
+    obstacle_distances,
+    robot_shape,
+    self_distances,
+    separation,
+)
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.models import Models
 from sysid_nodes.verification.spread import Ball, Change, Symbols
@@ -121,7 +128,7 @@ def test_distances_are_those_of_the_planner_but_never_more() -> None:
     for q in np.random.default_rng(2).uniform(-1.5, 1.5, (4, N)):
         solids = place_shapes(made.robot, pairs.shapes, q[None])
         known_distances = distances(solids, solids, pairs.kept, beyond=10.0).distance[0]
-        own = [float(apart(joint_frames(CHAIN, at(q)), shapes[i], shapes[j])[0][0]) for i, j in pairs.kept]
+        own = [float(separation(joint_frames(CHAIN, at(q)), shapes[i], shapes[j])[0][0]) for i, j in pairs.kept]
         clear = known_distances > 0.01
         assert (np.array(own)[clear] <= known_distances[clear] + 1e-9).all()
         assert (np.array(own)[clear] >= np.minimum(known_distances[clear], FAR) - 2e-3).all()

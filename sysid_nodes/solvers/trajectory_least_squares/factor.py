@@ -82,11 +82,11 @@ def factorise(equations: NormalEquations, damping: float, *, room: Factor | None
     as long as to fill it.
     """
     if equations.measured is not None and damping > 0.0:
-        equations, damping = equations.damped(damping), 0.0
+        equations, damping = equations.with_damping(damping), 0.0
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):
         eliminated = (
-            _eliminate(equations.damped(damping))
+            _eliminate(equations.with_damping(damping))
             if kernel is None
             else _eliminate_compiled(kernel, equations, damping, room)
         )

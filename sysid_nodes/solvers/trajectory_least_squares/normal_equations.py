@@ -101,7 +101,7 @@ class NormalEquations:
         )
         return stage, parameter, local
 
-    def damped(self, damping: float) -> NormalEquations:
+    def with_damping(self, damping: float) -> NormalEquations:
         """With damping times its scale added to the diagonal, 1 where a coordinate occurs in no residual."""
         stage, parameter, local = (damping * np.where(scale > 0.0, scale, 1.0) for scale in self.damping_scale())
         band, corner, terms = self.band.copy(), self.corner.copy(), self.local

@@ -150,7 +150,7 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
     if not motion.open_loop:
         objection = replace(objection, impossible=find_impossible(judged))
     if objection.text:
-        parameters = tuple(_withheld(p, objection.text) for p in parameters)
+        parameters = tuple(_withhold(p, objection.text) for p in parameters)
     return (
         JointActuator(
             motion.name, fit.before, fit.verdict, parameters, replay, travel, fit.solution.status.converged, fit.law
@@ -171,9 +171,9 @@ def _driven_travel(fit: JointFit) -> float:
 
 def _without_values(joint: JointActuator, reason: str, *, only: str = "") -> JointActuator:
     """The joint, but nothing is claimed of its parameters, or of one."""
-    kept = tuple(p if only not in ("", p.name) else _withheld(p, reason) for p in joint.parameters)
+    kept = tuple(p if only not in ("", p.name) else _withhold(p, reason) for p in joint.parameters)
     return replace(joint, parameters=kept)
 
 
-def _withheld(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
+def _withhold(parameter: ActuatorEstimate, reason: str) -> ActuatorEstimate:
     return ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sysid_nodes.models.actuator import INDEX, ActuatorParameter
 from sysid_nodes.results.actuators import ActuatorEstimate
-from sysid_nodes.solvers.shooting import interval
+from sysid_nodes.solvers.shooting import bounded_interval
 from sysid_nodes.systems.actuators.advice import Advice, advise
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, parameters_of
@@ -30,10 +30,10 @@ def judge(fit: JointFit, config: ActuatorConfig) -> tuple[ActuatorEstimate, ...]
     for k, parameter in enumerate(parameters_of(fit.problem.names)):
         mean, sigma = float(fit.parameters[k]), float(sigmas[k])
         value = float(np.clip(mean, parameter.lower, parameter.upper))
-        low, high = interval(mean, sigma, float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
+        low, high = bounded_interval(mean, sigma, float(fit.covariance.freedom[k]), parameter.lower, parameter.upper)
         half = 0.5 * (high - low)
         enough = max(config.verdict.relative * abs(value), config.verdict.share * sizes[k])
-        beyond = interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1] < parameter.lower
+        beyond = bounded_interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1] < parameter.lower
         if beyond:
             reason = _describe_bound(parameter, mean)
             found.append(ActuatorEstimate(parameter.name, parameter.unit, None, None, -np.inf, np.inf, reason))
@@ -52,7 +52,7 @@ def find_impossible(fit: JointFit) -> str:
     """Name of a parameter, other than the delay, that the motion surely (95 %) asks to be less than it can be."""
     for k, parameter in enumerate(parameters_of(fit.problem.names)):
         mean, sigma = float(fit.parameters[k]), float(fit.covariance.sigma[k])
-        high = interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1]
+        high = bounded_interval(mean, sigma, float(fit.covariance.freedom[k]), -np.inf, np.inf)[1]
         if parameter.name != "delay" and high < parameter.lower:
             return parameter.name
     return ""

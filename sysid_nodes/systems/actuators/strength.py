@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sysid_nodes.models.actuator import PARAMETERS
-from sysid_nodes.solvers.shooting import combine_runs, interval
+from sysid_nodes.solvers.shooting import bounded_interval, combine_runs
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import JointFit, fit_joint
 
@@ -32,7 +32,7 @@ def surely_outside(fit: JointFit, name: str, lower: float, upper: float) -> bool
     """Whether all of a parameter's 95 % interval is outside of a range."""
     k = fit.problem.names.index(name)
     mean, sigma, freedom = float(fit.parameters[k]), float(fit.covariance.sigma[k]), float(fit.covariance.freedom[k])
-    low, high = interval(mean, sigma, freedom, -np.inf, np.inf)
+    low, high = bounded_interval(mean, sigma, freedom, -np.inf, np.inf)
     return high < lower or low > upper
 
 
@@ -52,7 +52,7 @@ def describe_common_strength(gained: Sequence[JointFit], config: ActuatorConfig)
     means, sigmas = np.array(known).T[:, :, None]
     found = combine_runs(means, sigmas)
     mean, sigma = float(found.mean[0]), float(found.sigma[0])
-    low, high = interval(mean, sigma, found.freedom, -np.inf, np.inf)
+    low, high = bounded_interval(mean, sigma, found.freedom, -np.inf, np.inf)
     if low <= 1.0 <= high:
         return "", False
     factor = config.verdict.gain_factor

@@ -16,13 +16,12 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import Linear
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts, long_stages
+from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import LogInformation
-from sysid_nodes.systems.bayesian.exact_prior import LEAST, exact_draws
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, log_information, passage
-from sysid_nodes.systems.bayesian.lasting import weigh
-from sysid_nodes.systems.bayesian.noise import Correlation, correlation, louder
-from sysid_nodes.systems.bayesian.one_sided import impossible_contacts, long_stages
+from sysid_nodes.systems.bayesian.noise import Correlation, correlation, noise_growth
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import (
     Spread,
@@ -32,6 +31,7 @@ from sysid_nodes.systems.bayesian.posterior import (
     parameters,
     prior_spreads,
 )
+from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
 
 Array = npt.NDArray[np.float64]
@@ -66,7 +66,7 @@ def conclude(
     kept = correlation(problem, model)
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
-    status, x, theta, known, against, told = _believe(fitted, model, kept, before, prior, read)
+    status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)
     draws, doubt = _draws(theta, own, x, config, told)
     findings = (*against, *_findings(fitted, kept, config), *doubt)
     if not np.isfinite(draws).all():
@@ -144,7 +144,7 @@ class _Belief(NamedTuple):
     told: LogInformation | None
 
 
-def _believe(
+def _combine_with_before(
     fitted: Fitted,
     model: LinearModel,
     kept: Correlation,
@@ -163,12 +163,12 @@ def _believe(
         extra = way.left + kept.extra
         covered = np.array([np.minimum(before.covered[0], covered[0]), np.maximum(before.covered[1], covered[1])])
         stages += before.stages
-        against = _speaks_against(before, way, kept, fitted)
+        against = _disagreement_in_words(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
     told, lasting = log_information(own, model.factor, at.x, extra)
     lasts = bool(extra.any())
     used: LogInformation | None
-    if lasts and (found := weigh(own, told, lasting, at.x)) is not None:
+    if lasts and (found := estimate_with_correlated_errors(own, told, lasting, at.x)) is not None:
         x, theta, used = found
     else:
         x, theta, used = at.x, parameter_posterior(model.factor, model.rows, extra), None if lasts else told
@@ -219,8 +219,8 @@ def _draws(
     if told is None or not np.isfinite(theta.covariance).all():
         draws[:, own.free] += theta.samples(count, rng)
         return draws, ()
-    draws[:, own.free], worth = exact_draws(own, told, x, lambda more: theta.samples(more, rng), count, rng)
-    if worth < LEAST:
+    draws[:, own.free], worth = draw_posterior(own, told, x, lambda more: theta.samples(more, rng), count, rng)
+    if worth < LEAST_WORTH:
         return draws, ("the prior bends too much where the log leaves it to decide: intervals are of first order",)
     return draws, ()
 
@@ -230,7 +230,7 @@ def _distance(row: PosteriorParameter) -> float:
     return abs(row.mean - row.prior_mean) / row.prior_sigma
 
 
-def _speaks_against(before: Knowledge, way: Passage, kept: Correlation, fitted: Fitted) -> str:
+def _disagreement_in_words(before: Knowledge, way: Passage, kept: Correlation, fitted: Fitted) -> str:
     """How the newest part of a log contradicts what was known before, in words; empty where it does not."""
     own = before.mechanism.parameters
     ratio, moved = disagreement(way, kept.extra, own.sigma[own.free])
@@ -238,7 +238,7 @@ def _speaks_against(before: Knowledge, way: Passage, kept: Correlation, fitted: 
         name = coordinate_names(own)[int(np.argmax(np.abs(moved)))]
         sigmas = f"{float(np.abs(moved).max()):.0f} sigmas"
         return f"the newest part contradicts what was known before, most of all '{name}' ({sigmas})"
-    factor = 1.0 if fitted.shown is None else louder(before.noise, fitted.shown)
+    factor = 1.0 if fitted.shown is None else noise_growth(before.noise, fitted.shown)
     if factor > _LOUDER:
         return f"the newest part contradicts what was known before: the model errs {factor:.1f} times as much"
     return ""

@@ -94,7 +94,7 @@ class Impact:
         """The last before it."""
         return int(self.time / step)
 
-    def continued(self, x: Array, step: float) -> tuple[Array, Array, Array]:
+    def jump_offsets(self, x: Array, step: float) -> tuple[Array, Array, Array]:
         """Times s (2,) to stage k + 1 and to stage k [s], dv s + da s^2 / 2 there (2, n), and its rate by t (2, n)."""
         k = self.stage(step)
         s = step * np.array([k + 1, k]) - x[self.instant]
@@ -147,7 +147,7 @@ class Contacts:
         """Velocities and accelerations (N - 2, n) at the inner stages of positions (N, n)."""
         v, a = (q[2:] - q[:-2]) / (2.0 * step), (q[2:] - 2.0 * q[1:-1] + q[:-2]) / step**2
         for impact in self.impacts:
-            around, (_, off, _) = impact.stage(step) - 1 + np.arange(2), impact.continued(x, step)
+            around, (_, off, _) = impact.stage(step) - 1 + np.arange(2), impact.jump_offsets(x, step)
             v[around] -= off / (2.0 * step)
             a[around] += AHEAD[:, None] * off / step**2
         return v, a

@@ -10,7 +10,7 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.results.bayesian import HeldOut
 from sysid_nodes.systems.bayesian.initial_motion import differences, initial_positions, loop_forces
-from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
+from sysid_nodes.systems.bayesian.log import LEAST_STAGES, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 
 Array = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ def predict_held_out(
         x: the estimate.
         q: (K, n) positions along the rest by its readings alone, where they are known already.
     """
-    if rest.stages < LEAST or not np.isfinite(rest.torque).any():
+    if rest.stages < LEAST_STAGES or not np.isfinite(rest.torque).any():
         return None
     try:
         motion = _motion(mechanism, rest, initial_positions(mechanism, rest) if q is None else q)
@@ -74,7 +74,7 @@ def _least_squares(mechanism: Mechanism, used: MechanismLog, motion: Motion) -> 
     here = _motion(mechanism, used, initial_positions(mechanism, used))
     torque = used.torque[1:-1]
     inside = np.all(np.isfinite(torque), axis=1)
-    if inside.sum() < LEAST:
+    if inside.sum() < LEAST_STAGES:
         return None
     rows, right = _regressor(mechanism, here)[inside], torque[inside]
     solution = np.linalg.lstsq(rows.reshape(-1, rows.shape[2]), right.ravel(), rcond=_RANK)[0]

@@ -17,7 +17,7 @@ from sysid_nodes.systems.bayesian.contacts import refuse_contacts
 from sysid_nodes.systems.bayesian.descent import Progress, fit, refit
 from sysid_nodes.systems.bayesian.held_out import predict_held_out
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
-from sysid_nodes.systems.bayesian.log import LEAST, MechanismLog
+from sysid_nodes.systems.bayesian.log import LEAST_STAGES, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 Array = npt.NDArray[np.float64]
@@ -44,8 +44,8 @@ def identify(
     mechanism.contacts.check(log.stages, log.step)
     # Contacts are stated in time from the log's beginning, and what comes after them hangs on them.
     split = log.stages - int(config.held_out * log.stages) * (not mechanism.contacts.touching)
-    if split < LEAST:
-        raise LogError(f"leaves {split} stages to identify with, {LEAST} are needed")
+    if split < LEAST_STAGES:
+        raise LogError(f"leaves {split} stages to identify with, {LEAST_STAGES} are needed")
     fitted = fit(mechanism, log.part(0, split), config, progress)
     used, rest = fitted.problem.log, log.part(split, log.stages)
     result = conclude(fitted, None, config, None)[0]

@@ -21,7 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 _ORDER = 4  # of differences that show jitter
 _NORMAL = 1.4826  # standard deviations of a normal distribution over the median of its absolute values
 
-LEAST = 20
+LEAST_STAGES = 20
 """Stages that an identification needs."""
 
 
@@ -113,11 +113,11 @@ class Cuts:
     margin: float
 
 
-NONE = Cuts(np.zeros(0), 0.0)
+NO_CUTS = Cuts(np.zeros(0), 0.0)
 
 
 def mechanism_log(
-    position: Series, torque: Series, power: Series | None, grid: Grid, cuts: Cuts = NONE
+    position: Series, torque: Series, power: Series | None, grid: Grid, cuts: Cuts = NO_CUTS
 ) -> MechanismLog:
     """The log on a grid.
 
@@ -134,8 +134,8 @@ def mechanism_log(
             raise LogError("stamps go back")
         if not np.isfinite(series.values[:, ~np.all(np.isnan(series.values), axis=0)]).all():
             raise LogError("a reading is not a number")
-    if len(position.t) < LEAST or position.t[-1] - position.t[0] < LEAST * grid.step:
-        raise LogError(f"holds less than {LEAST} stages of {grid.step:g} s")
+    if len(position.t) < LEAST_STAGES or position.t[-1] - position.t[0] < LEAST_STAGES * grid.step:
+        raise LogError(f"holds less than {LEAST_STAGES} stages of {grid.step:g} s")
     drawn = np.full(grid.count, np.nan) if power is None else _on_grid(power, grid, cuts)[:, 0]
     return MechanismLog(grid.start, grid.step, _on_grid(position, grid, cuts), _on_grid(torque, grid, cuts), drawn)
 

@@ -146,7 +146,7 @@ class Pooled(NamedTuple):
     stages: Noise
 
 
-def pooled_noise(before: Pooled, shown: Noise, more: int) -> Pooled:
+def pool_noise(before: Pooled, shown: Noise, more: int) -> Pooled:
     """With a further part of so many stages; what it does not tell stays, and what was only stated does not count."""
 
     def pool(name: str) -> tuple[Any, Any]:
@@ -161,12 +161,12 @@ def pooled_noise(before: Pooled, shown: Noise, more: int) -> Pooled:
     return Pooled(*(Noise(**{name: part[k] for name, part in parts.items()}) for k in (0, 1)))
 
 
-def unseen(noise: Noise) -> Pooled:
+def stated_only(noise: Noise) -> Pooled:
     """A noise that is stated, and not seen yet."""
     return Pooled(noise, Noise(np.zeros_like(noise.position), np.zeros_like(noise.torque), 0.0, 0.0))
 
 
-def louder(before: Pooled, shown: Noise) -> float:
+def noise_growth(before: Pooled, shown: Noise) -> float:
     """By how much noise exceeds what was seen of it, as a factor on a standard deviation, where that is most."""
     ratios = _levels(shown) / _levels(before.noise)
     return float(np.max(ratios[np.isfinite(ratios) & (_levels(before.stages) > 0.0)], initial=0.0))

@@ -30,10 +30,10 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_program import Param
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 from sysid_nodes.systems.bayesian.contacts import AHEAD
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation, Noise, Weights
+from sysid_nodes.systems.bayesian.impact_residuals import linearise_impact
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
 from sysid_nodes.systems.bayesian.rows import Rows
-from sysid_nodes.systems.bayesian.strike import linearise_impact
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -215,11 +215,11 @@ class MechanismProblem:
         height = contacts.gap
         momentum = np.hypot(noise * step, contacts.inertia * height / step) if impacts else noise
         for i, (impact, k) in enumerate(zip(impacts, stages - 1, strict=True)):
-            strike = linearise_impact(self.mechanism, impact, motion.at(k), x[impact.instant] - step * stages[i], x)
+            found = linearise_impact(self.mechanism, impact, motion.at(k), x[impact.instant] - step * stages[i], x)
             size = np.concatenate([momentum, np.repeat([height, height / step], len(impact.striking))])
-            value[i, : len(size)] = strike.value / size
+            value[i, : len(size)] = found.value / size
             for name in ("by_q", "by_v", "by_a", "by_x"):
-                getattr(rows, name)[i, : len(size)] = getattr(strike, name) / size[:, None]
+                getattr(rows, name)[i, : len(size)] = getattr(found, name) / size[:, None]
         return self._dynamic(value, rows if derive else None, stages, x)
 
     def _dynamic(self, value: Array, rows: Rows | None, stages: IntArray, x: Array) -> Blocks:
@@ -244,7 +244,7 @@ class MechanismProblem:
         """Adds to by_x what moves the motion at stages next to impacts."""
         step = self.log.step
         for impact in self.mechanism.contacts.impacts:
-            times, _, rate = impact.continued(x, step)
+            times, _, rate = impact.jump_offsets(x, step)
             for side in range(2):
                 at = np.flatnonzero(stages == impact.stage(step) + side)
                 moved = AHEAD[side] * rows.by_a[at] / step**2 - rows.by_v[at] / (2.0 * step)

@@ -234,7 +234,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
     power = _array("viscous_power", tree.get("viscous_power", [1.0] * n), (n,))  # files of before it lack it
     if (power <= 0.0).any():
         raise ValueError("viscous_power is not positive")
-    transmitted = _transmitted(tree["transmitted"], power)
+    transmitted = _read_transmitted(tree["transmitted"], power)
     # Files of before there were other methods lack it.
     method = str(tree.get("method", INTERVAL) if tree["schema"] == SCHEMA else tree["method"])
     if method not in CALIBRATION_METHODS:
@@ -266,7 +266,7 @@ def _belief(tree: Mapping[str, Any], n: int) -> Belief:
     return Belief(**{name: _array(f"belief.{name}", tree[name], shape) for name, shape in parts.items()})
 
 
-def _transmitted(tree: Mapping[str, Any] | None, power: Array) -> TransmittedTorque | None:
+def _read_transmitted(tree: Mapping[str, Any] | None, power: Array) -> TransmittedTorque | None:
     if tree is None:
         return None
     terms = ("coulomb", "viscous", "offset", "gain")

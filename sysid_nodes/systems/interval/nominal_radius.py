@@ -206,8 +206,8 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     )
     span = motion.duration[:, None, None, None]
     # Readings' own errors act on the momentum at the ends, where nothing is between samples.
-    momentum = _mixed(momentum_curvature, unit, speed, errors[:-1], (motion.dq, motion.dv))
-    rate = _mixed(rate_curvature, unit, speed, errors, total)
+    momentum = _mixed_derivative(momentum_curvature, unit, speed, errors[:-1], (motion.dq, motion.dv))
+    rate = _mixed_derivative(rate_curvature, unit, speed, errors, total)
     within = [span * (rate[k] + levers.third_along(error[0], total[0])) for k, error in enumerate(errors)]
     along = rate_curvature(unit, speed, speed, acceleration) + levers.third_along(speed, speed)
     within[2] += motion.cube[:, None, None, None] / 12.0 * along
@@ -215,7 +215,9 @@ def _remainder(motion: MotionBounds, levers: Levers, between: Line, away: Array)
     return np.stack([at_edges, within]).reshape(2, len(errors), *speed.shape, -1)
 
 
-def _mixed(curvature: Callable[..., Array], unit: Pair, speed: Array, errors: Sequence[Line], other: Line) -> Array:
+def _mixed_derivative(
+    curvature: Callable[..., Array], unit: Pair, speed: Array, errors: Sequence[Line], other: Line
+) -> Array:
     """Bounds (P, W, n, n, 3) of mixed second derivatives along each of P errors and another line: the polar form.
 
     Of all lines at a time: the arrays are small, and what NumPy spends on each call counts.

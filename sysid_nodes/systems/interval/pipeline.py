@@ -141,7 +141,7 @@ class IntervalPipeline:
         window = self._windower.push(sample.t, sample.q, sample.qd, sample.tau)
         if window is None:
             return None
-        return self._step(window, np.array([[0, len(window) - 1]], dtype=np.intp))
+        return self._process(window, np.array([[0, len(window) - 1]], dtype=np.intp))
 
     def interrupt(self) -> None:
         """Samples may have been lost about here: discards the window in progress, if its errors do not stand for it."""
@@ -162,16 +162,16 @@ class IntervalPipeline:
         if not edges.size:
             self.result = replace(self.result, samples_rejected=self.samples_rejected)
             return self.result
-        return self._step(samples, edges, thorough=True)
+        return self._process(samples, edges, thorough=True)
 
-    def _step(
+    def _process(
         self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
     ) -> IdentificationResult:
         """From windows samples[first..last], (W, 2), to a result."""
         start, tightened = self._clock(), False
         ids, edges = self._count.accept(samples, edges, self._violations(samples, edges))
         if edges.size:
-            joined, all_edges, before = self._spans.joined(samples, edges)
+            joined, all_edges, before = self._spans.join(samples, edges)
             self._spans.keep(joined, all_edges)
             draft = self._builder.draft(joined, all_edges)
             about = self.result.nominal
@@ -180,7 +180,7 @@ class IntervalPipeline:
                 if thorough:  # a long step: its own estimate is better than the one before it
                     about = self._method.nominal(self._estimator)
             about = np.where(np.isfinite(about), about, self.config.prior.bounds.centre)
-            rows, owner = self._builder.finish_spans(draft, about, self._spans.lengths, before)
+            rows, owner = self._builder.rows_over(draft, about, self._spans.lengths, before)
             single = select(rows, slice(0, len(edges)))
             if self._method.contradiction is None:
                 self._measure_excitation(single)

@@ -59,7 +59,7 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     index = np.arange(ends[-1]) + np.repeat(edges[:, 0] - starts, lengths)
     kernel = compiled_windows()
     if kernel is None:
-        q, error, travel_error, room = _bounded(q, qd, dt, edges, error, creep)
+        q, error, travel_error, room = _bound(q, qd, dt, edges, error, creep)
     else:
         q, qd, dt, error, creep = (np.ascontiguousarray(each, dtype=np.float64) for each in (q, qd, dt, error, creep))
         pairs = np.ascontiguousarray(edges, dtype=np.int64)
@@ -74,7 +74,7 @@ def bound_positions(q: Array, qd: Array, dt: Array, edges: Edges, error: Array, 
     )
 
 
-def _bounded(
+def _bound(
     q: Array, qd: Array, dt: Array, edges: Edges, error: Array, creep: Array
 ) -> tuple[Array, Array, Array, Array]:
     """Positions (M, n), their errors (W, n), those of the travel, and how far above the lowest the highest place is."""
@@ -86,7 +86,7 @@ def _bounded(
     np.add.at(open_windows, edges[:, 1], -1.0)
     used = (np.cumsum(open_windows)[:-1] > 0.0)[:, None]
     step, creep = used * (0.5 * dt)[:, None] * (qd[1:] + qd[:-1]), used * creep
-    moved, crept = _added_up(step), _added_up(creep)
+    moved, crept = _running_sum(step), _running_sum(creep)
     # Seen from the first sample of a window all move and creep less by what they had before it.
     moved_before, crept_before = moved[edges[:, 0]], crept[edges[:, 0]]
     offset, slack = q - moved, crept + _ROUNDING * (1.0 + np.abs(q))
@@ -101,7 +101,7 @@ def _bounded(
     return position, np.where(better, found, error), np.where(better, span + _ROUNDING, 2.0 * error), high - low
 
 
-def _added_up(steps: Array) -> Array:
+def _running_sum(steps: Array) -> Array:
     """(N, n) sums of steps (N - 1, n) up to each sample."""
     total = np.zeros((len(steps) + 1, steps.shape[1]))
     np.cumsum(steps, axis=0, out=total[1:])

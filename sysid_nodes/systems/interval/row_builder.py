@@ -151,11 +151,9 @@ class RowBuilder:
         """The rows with their whole radius. Arguments as above."""
         if not self._noise.itemised:
             return replace(draft.rows, about=about)
-        return self.parts(draft, about).over((1,))[0]
+        return self.row_parts(draft, about).add_up((1,))[0]
 
-    def finish_spans(
-        self, draft: Draft, about: Array, lengths: Sequence[int], before: int
-    ) -> tuple[MomentumRows, Edges]:
+    def rows_over(self, draft: Draft, about: Array, lengths: Sequence[int], before: int) -> tuple[MomentumRows, Edges]:
         """Rows over so many windows in a row that end with a window from `before` on, those over one window first.
 
         Returns:
@@ -163,11 +161,11 @@ class RowBuilder:
         """
         if not self._noise.itemised:
             return self.finish(draft, about), np.arange(len(draft.rows.t))
-        rows, last = self.parts(draft, about).over(lengths)
+        rows, last = self.row_parts(draft, about).add_up(lengths)
         new = last >= before
         return select(rows, new), last[new] - before
 
-    def parts(self, draft: Draft, about: Array) -> RowParts:
+    def row_parts(self, draft: Draft, about: Array) -> RowParts:
         """The windows' parts of rows over themselves and over several of them (noise is itemised)."""
         windows, positions, motion = draft.windows, draft.positions, draft.motion
         times = windows.samples.t[positions.index]

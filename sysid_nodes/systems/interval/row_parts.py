@@ -63,7 +63,7 @@ class RowParts:
     causes: Sequence[int]
     about: Array
 
-    def over(self, lengths: Sequence[int]) -> tuple[MomentumRows, Indices]:
+    def add_up(self, lengths: Sequence[int]) -> tuple[MomentumRows, Indices]:
         """Rows over so many windows in a row, and the last window of each; 1 is the windows themselves.
 
         Args:

@@ -29,7 +29,7 @@ class WindowSpans:
         self.lengths = tuple(length for length in (1, 2, 4, 8) if length <= most)
         self._tail: tuple[JointSamples, Edges] | None = None
 
-    def joined(self, samples: JointSamples, edges: Edges) -> tuple[JointSamples, Edges, int]:
+    def join(self, samples: JointSamples, edges: Edges) -> tuple[JointSamples, Edges, int]:
         """Windows behind those remembered where they meet these.
 
         Args:

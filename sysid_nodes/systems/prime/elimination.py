@@ -22,14 +22,14 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-ITERATIONS = 4
+CONTACT_ITERATIONS = 4
 """More change the outer iteration no further."""
 
-SETTLED = 1e-8
+CONTACT_TOLERANCE = 1e-8
 """Change of a stage's sum of squares that ends its iterations before."""
 
 
-def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw) -> Array:
+def solve_contacts(w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw) -> Array:
     """w (K, nc, 3) after Levenberg-Marquardt steps, each stage with its own damping.
 
     Args:
@@ -51,7 +51,7 @@ def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: Contac
         return slope, gap, cost
 
     slope, gap, cost = evaluate(w, going)
-    for _ in range(ITERATIONS):
+    for _ in range(CONTACT_ITERATIONS):
         here = w[going]
         by_force = law.force_jacobian(here)
         by_gap = contact.smooth_projection_jacobian(here, law.smoothing) * law.scale[:, None]
@@ -66,7 +66,7 @@ def settle(w: Array, wanted: Array, columns: Array, velocity: Array, law: Contac
         cost[taken] = cost_there[better]
         eased, raised = np.maximum(0.1 * damping[going], 1e-9), np.maximum(30.0 * damping[going], 1e-3)
         damping[going] = np.where(better, eased, raised)
-        going = going[np.abs(gain) > SETTLED]
+        going = going[np.abs(gain) > CONTACT_TOLERANCE]
     return w
 
 

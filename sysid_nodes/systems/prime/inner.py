@@ -2,7 +2,7 @@
 """Dynamics and contact rows of the inner stages, compiled or in NumPy, and their contact variables at their best.
 
 The compiled window kernel makes a window of 30 stages some ten times faster; without it the same numbers come from
-`DynamicsRows`, `ContactLaw` and `settle`, which document their meaning.
+`DynamicsRows`, `ContactLaw` and `solve_contacts`, which document their meaning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sysid_nodes.models.rotations import cross
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
-from sysid_nodes.systems.prime.elimination import ITERATIONS, SETTLED, settle
+from sysid_nodes.systems.prime.elimination import CONTACT_ITERATIONS, CONTACT_TOLERANCE, solve_contacts
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.surroundings import (
     add_columns,
@@ -126,7 +126,7 @@ class ReferenceRows:
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
         velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
-        inner = settle(part.w[1:-1], wanted, columns, velocity, at.law)
+        inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law)
         return np.concatenate([part.w[:1], inner, part.w[-1:]])
 
 
@@ -204,7 +204,9 @@ class CompiledRows:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
         part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
-        w, *found = self.kernel.settle(point.q[first:], point.w[first:], part, ITERATIONS, SETTLED)
+        w, *found = self.kernel.solve_contacts(
+            point.q[first:], point.w[first:], part, CONTACT_ITERATIONS, CONTACT_TOLERANCE
+        )
         self._settled[:] = [] if first else [_Settled(point.q, w, around, found)]
         return w
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.inertia import parameters_to_com
 from sysid_nodes.results.sampling import SamplingEstimate
-from sysid_nodes.solvers.shooting import interval
+from sysid_nodes.solvers.shooting import bounded_interval
 from sysid_nodes.systems.sampling.config import VerdictConfig
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -156,11 +156,11 @@ def _interval(
     q: Quantity, unknowns: Unknowns, vector: Array, sigma: float, covariance: Array, freedom: float
 ) -> tuple[float, float]:
     if not q.coordinate:
-        return interval(q.value(vector), sigma, freedom, q.least, np.inf)
+        return bounded_interval(q.value(vector), sigma, freedom, q.least, np.inf)
     k = unknowns.index[q.coordinate]
     item, own = unknowns.items[k], float(np.sqrt(covariance[k, k]))
     ends = []
-    for end in interval(float(vector[k]), own, freedom, item.lower, item.upper):
+    for end in bounded_interval(float(vector[k]), own, freedom, item.lower, item.upper):
         at = vector.copy()
         at[k] = end
         ends.append(q.value(at))

@@ -9,7 +9,7 @@ from scipy import signal, stats
 from shared.oscillator import TRUTH, Oscillator, measurement
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.solvers.shooting import ShootingConfig, block_jackknife, combine_runs, interval, shoot
+from sysid_nodes.solvers.shooting import ShootingConfig, block_jackknife, bounded_interval, combine_runs, shoot
 
 CONFIG = ShootingConfig(horizons=(200,), tolerance=1e-2)
 WIDE = np.array([0.1, 0.0]), np.array([1000.0, 50.0])
@@ -68,7 +68,7 @@ def test_too_few_blocks_are_refused() -> None:
     ("mean", "lower", "upper"), [(0.0, -np.inf, np.inf), (0.5, 0.0, np.inf), (-1.0, 0.0, np.inf), (3.0, -1.0, 1.0)]
 )
 def test_an_interval_holds_the_share_that_is_asked_for(mean: float, lower: float, upper: float) -> None:
-    low, high = interval(mean, 0.7, 9.0, lower, upper, level=0.9)
+    low, high = bounded_interval(mean, 0.7, 9.0, lower, upper, level=0.9)
     known = stats.t(9.0, mean, 0.7)
     inside = known.cdf(high) - known.cdf(low)
     assert inside / (known.cdf(upper) - known.cdf(lower)) == pytest.approx(0.9, abs=1e-6)
@@ -82,7 +82,9 @@ def test_an_interval_holds_the_share_that_is_asked_for(mean: float, lower: float
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_no_interval_of_the_same_share_is_shorter(mirrored: bool) -> None:
     """Near a bound a symmetric one would go beyond it, and a central one leave it out."""
-    low, high = interval(-0.4, 0.7, 9.0, -1.0, np.inf) if mirrored else interval(0.4, 0.7, 9.0, -np.inf, 1.0)
+    low, high = (
+        bounded_interval(-0.4, 0.7, 9.0, -1.0, np.inf) if mirrored else bounded_interval(0.4, 0.7, 9.0, -np.inf, 1.0)
+    )
     known, (a, b) = stats.t(9.0, -0.4 if mirrored else 0.4, 0.7), (-1.0, np.inf) if mirrored else (-np.inf, 1.0)
     first, last = known.cdf(a), known.cdf(b)
     shares = np.linspace(0.0, 0.05, 51)
@@ -94,21 +96,21 @@ def test_an_interval_that_a_bound_cuts_holds_the_bound_to_the_last_bit() -> None
     """A joint without friction has none at all: one rounding above zero would leave the truth out."""
     rng = np.random.default_rng(0)
     for mean, sigma in zip(rng.uniform(-1.0, 1.0, 200), rng.uniform(0.5, 2.0, 200), strict=True):
-        assert interval(mean, sigma, 9.0, 0.0, np.inf)[0] == 0.0
-        assert interval(mean + 0.7, sigma, 9.0, -np.inf, 0.7)[1] == 0.7
+        assert bounded_interval(mean, sigma, 9.0, 0.0, np.inf)[0] == 0.0
+        assert bounded_interval(mean + 0.7, sigma, 9.0, -np.inf, 0.7)[1] == 0.7
 
 
 @pytest.mark.parametrize(("mean", "bound"), [(-50.0, 0.0), (50.0, 1.0)])
 def test_far_outside_its_bounds_an_interval_is_the_bound(mean: float, bound: float) -> None:
-    assert interval(mean, 0.1, 1e6, 0.0, 1.0) == (bound, bound)
+    assert bounded_interval(mean, 0.1, 1e6, 0.0, 1.0) == (bound, bound)
     # Student's tails are long: with few degrees of freedom it is not.
-    low, high = interval(mean, 0.1, 3.0, 0.0, 1.0)
+    low, high = bounded_interval(mean, 0.1, 3.0, 0.0, 1.0)
     assert 0.0 <= low < high <= 1.0
 
 
 def test_without_a_sigma_an_interval_is_a_point_or_everything() -> None:
-    assert interval(2.0, 0.0, 5.0, 0.0, 1.0) == (1.0, 1.0)
-    assert interval(0.5, np.inf, 5.0, 0.0, 1.0) == (0.0, 1.0)
+    assert bounded_interval(2.0, 0.0, 5.0, 0.0, 1.0) == (1.0, 1.0)
+    assert bounded_interval(0.5, np.inf, 5.0, 0.0, 1.0) == (0.0, 1.0)
 
 
 def test_scatter_between_runs_is_found_and_counted() -> None:

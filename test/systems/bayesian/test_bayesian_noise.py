@@ -14,7 +14,7 @@ from sysid_nodes.systems.bayesian import MechanismLog
 from sysid_nodes.systems.bayesian.descent import turns
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.noise import lasting_errors, louder, pooled_noise, unseen
+from sysid_nodes.systems.bayesian.noise import lasting_errors, noise_growth, pool_noise, stated_only
 
 COUNT, KEEPS = 600, 0.8
 
@@ -54,18 +54,18 @@ def test_white_noise_adds_nothing() -> None:
 def test_noise_that_was_only_stated_does_not_count() -> None:
     """Of two parts, one tells of the first motor and the meter, the other of the second motor and the meter."""
     nan = np.nan
-    stated = unseen(Noise(np.array([1e-3]), np.array([1.0, 1.0]), 0.01, 5.0))
+    stated = stated_only(Noise(np.array([1e-3]), np.array([1.0, 1.0]), 0.01, 5.0))
     shown = Noise(np.array([nan]), np.array([0.2, nan]), nan, 2.0)
-    assert louder(stated, replace(shown, power=50.0)) == 0.0, "nothing was seen that it could exceed"
-    first = pooled_noise(stated, shown, 100)
+    assert noise_growth(stated, replace(shown, power=50.0)) == 0.0, "nothing was seen that it could exceed"
+    first = pool_noise(stated, shown, 100)
     np.testing.assert_allclose(first.noise.torque, [0.2, 1.0])
-    second = pooled_noise(first, Noise(np.array([nan]), np.array([nan, 0.3]), 0.02, 4.0), 300)
+    second = pool_noise(first, Noise(np.array([nan]), np.array([nan, 0.3]), 0.02, 4.0), 300)
     np.testing.assert_allclose(second.noise.torque, [0.2, 0.3])
     np.testing.assert_allclose(second.stages.torque, [100, 300])
     np.testing.assert_allclose(second.noise.position, [1e-3])
     assert (second.noise.passive, second.stages.power) == (0.02, 400)
     assert second.noise.power == pytest.approx(np.sqrt(0.25 * 2.0**2 + 0.75 * 4.0**2))
-    assert louder(second, Noise(np.array([nan]), np.array([0.8, nan]), nan, 4.0)) == pytest.approx(4.0)
+    assert noise_growth(second, Noise(np.array([nan]), np.array([0.8, nan]), nan, 4.0)) == pytest.approx(4.0)
 
 
 def test_stages_in_which_friction_turns() -> None:

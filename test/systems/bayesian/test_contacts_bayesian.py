@@ -26,11 +26,11 @@ from sysid_nodes.systems.bayesian.config import (
     NoiseConfig,
     SearchConfig,
 )
+from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.log import Cuts, mechanism_log
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.one_sided import impossible_contacts
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 
 RESTITUTION = 0.6

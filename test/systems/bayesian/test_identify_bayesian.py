@@ -65,7 +65,7 @@ def test_a_covariance_that_is_not_a_number_claims_nothing(monkeypatch: pytest.Mo
         return replace(own, covariance=np.nan * own.covariance)
 
     monkeypatch.setattr(conclusion, "parameter_posterior", spoilt)
-    monkeypatch.setattr(conclusion, "weigh", lambda *_: None)
+    monkeypatch.setattr(conclusion, "estimate_with_correlated_errors", lambda *_: None)
     result, known = identify_further(None, short_log().part(0, 40), leg(), QUICK)
     assert (result.status, known) == (BayesianStatus.STALLED, None)
     assert "not a number" in result.message

@@ -14,8 +14,8 @@ from benchmarks.bayesian_real import gen3_arm, gen3_run
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, SearchConfig, VerdictConfig
+from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.estimate import LogInformation
-from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.bayesian.parameters import Parameters
 
@@ -39,7 +39,7 @@ def test_constants_are_those_of_the_exact_posterior(rank: int) -> None:
     half = rng.standard_normal((p, p)) @ root.T @ root  # errors that last turn up where the log tells something
     truth, lasting = own.mean[own.free] + sigma * rng.standard_normal(p), 0.1 * half.T @ half
     told = LogInformation(root, root @ truth + rng.standard_normal(len(root)))
-    found = weigh(own, told, lasting, own.mean)
+    found = estimate_with_correlated_errors(own, told, lasting, own.mean)
     assert found is not None
     gain, prior = root.T @ root, np.diag(sigma**2)
     score = root.T @ told.target - gain @ own.mean[own.free]

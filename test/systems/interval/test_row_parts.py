@@ -42,7 +42,7 @@ def parts() -> RowParts:
 @pytest.mark.parametrize("lengths", [(1,), (1, 2), (1, 2, 4), (1, 3)])
 def test_rows_are_sums_of_what_windows_add_at_their_places(lengths: tuple[int, ...]) -> None:
     given = parts()
-    rows, last = given.over(lengths)
+    rows, last = given.add_up(lengths)
     expected = [
         (end - length + 1, end)
         for length in lengths
@@ -84,7 +84,7 @@ def test_no_row_is_longer_than_there_are_windows() -> None:
         jump=given.jump[:1],
         **{name: getattr(given, name)[:, :2] for name in ("radius", "nominal", "norms", "spread", "body")},
     )
-    assert few.over((1, 2, 4, 8))[1].tolist() == [0, 1, 1]
+    assert few.add_up((1, 2, 4, 8))[1].tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize("pattern", ["apart", "together", "random"])
@@ -106,7 +106,7 @@ def test_the_momentum_at_edges_within_is_that_of_neither_window(pattern: str) ->
     builder = found.builder(noise)
     samples = found.samples(q + size["position"] * sign, qd + size["velocity"] * rng.choice([-1.0, 1.0], qd.shape))
     draft = builder.draft(samples, edges)
-    rows, last = builder.finish_spans(draft, found.body.lower, (1, 2), 0)
+    rows, last = builder.rows_over(draft, found.body.lower, (1, 2), 0)
     assert last.tolist() == [0, 1, 1]
     place = draft.positions
     at = place.edges.ravel()

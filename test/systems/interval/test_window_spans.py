@@ -42,7 +42,7 @@ def test_a_stream_has_the_windows_before_it_that_a_block_has(sizes: list[int], m
         part = samples.slice(2 * begin, 2 * (begin + size) + 1)
         new = [k for k in range(begin, begin + size) if k != lost]
         edges = np.array([[2 * (k - begin), 2 * (k - begin) + 2] for k in new], dtype=np.intp).reshape(-1, 2)
-        joined, found, before = spans.joined(part, edges)
+        joined, found, before = spans.join(part, edges)
         spans.keep(joined, found)
         stamps = joined.t[found].tolist()
         assert stamps[before:] == [[2.0 * k, 2.0 * k + 2.0] for k in new]
@@ -62,7 +62,7 @@ def test_nothing_is_joined_over_a_gap_or_after_other_bounds() -> None:
         spans.keep(numbered(3), edge)
         if forget:
             spans.forget()
-        assert spans.joined(numbered(3, start), edge)[2] == count
+        assert spans.join(numbered(3, start), edge)[2] == count
 
 
 Setting = tuple[Problem, IntervalIdentifierConfig, JointSamples]

@@ -9,7 +9,7 @@ import pytest
 from sysid_nodes.models import contact
 from sysid_nodes.systems.prime.config import ContactConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw
-from sysid_nodes.systems.prime.elimination import settle
+from sysid_nodes.systems.prime.elimination import solve_contacts
 
 COUNT, CONTACTS = 40, 4
 
@@ -26,7 +26,7 @@ def test_recovers_forces_and_velocities(start: str) -> None:
     pressed = np.tile([-0.3, 0.0, 0.0], (COUNT, CONTACTS, 1))
     guess = pressed if start == "pressed" else w + 0.02 * rng.normal(size=w.shape)
     for _ in range(10):
-        guess = settle(guess, wanted, columns, velocity, law)
+        guess = solve_contacts(guess, wanted, columns, velocity, law)
     np.testing.assert_allclose(law.force(guess), law.force(w), atol=1e-3)
     np.testing.assert_allclose(contact.smooth_projection(guess, law.smoothing), velocity, atol=1e-4)
 
@@ -41,7 +41,7 @@ def test_a_share_that_nothing_decides_is_even() -> None:
     w = np.array([[[-0.9, 0.0, 0.0], [-0.1, 0.0, 0.0]]])
     velocity = np.full((1, 2, 3), 1e-5) * np.array([1.0, 0.0, 0.0])
     for _ in range(30):
-        w = settle(w, wanted, columns, velocity, law)
+        w = solve_contacts(w, wanted, columns, velocity, law)
     force = law.force(w)[0, :, 0]
     np.testing.assert_allclose(force.sum(), 100.0, atol=0.1)
     np.testing.assert_allclose(force[0], force[1], rtol=0.02)

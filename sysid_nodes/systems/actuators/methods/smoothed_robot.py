@@ -49,7 +49,7 @@ def smooth_robot(
     known = free / np.stack([own.rows[:, INERTIA] for own in again], axis=1)
     matrices = inertia_matrices(robot, np.stack([own.position for own in again], axis=1))
     sigma = np.hypot(np.sqrt(np.einsum("kij,kj->ki", matrices**2, known**2)), doubt * load.torque)
-    return tuple(_coupled(own, load, sigma[:, j], j) for j, own in enumerate(again))
+    return tuple(_couple(own, load, sigma[:, j], j) for j, own in enumerate(again))
 
 
 def _load(robot: Robot, joints: Sequence[SmoothedJoint]) -> JointLoad:
@@ -65,7 +65,7 @@ def _with_load(motion: JointMotion, load: JointLoad, j: int) -> JointMotion:
     return replace(motion, inertia=inertia, load=rest)
 
 
-def _coupled(own: SmoothedJoint, load: JointLoad, sigma: Array, j: int) -> SmoothedJoint:
+def _couple(own: SmoothedJoint, load: JointLoad, sigma: Array, j: int) -> SmoothedJoint:
     rows = own.rows.copy()
     rows[:, INERTIA], rows[:, LOAD] = load.inertia[:, j], load.load[:, j]
     return replace(own, rows=rows, torque=load.torque[:, j], sigma=sigma)

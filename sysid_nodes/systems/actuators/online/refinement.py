@@ -271,7 +271,7 @@ def _without_changed_drives(result: ActuatorResult, alarms: tuple[DriftAlarm, ..
     if not changed:
         return result
     joints = tuple(
-        replace(joint, parameters=_withheld(joint, changed[joint.name])) if joint.name in changed else joint
+        replace(joint, parameters=_withhold(joint, changed[joint.name])) if joint.name in changed else joint
         for joint in result.joints
     )
     status = result.status
@@ -280,6 +280,6 @@ def _without_changed_drives(result: ActuatorResult, alarms: tuple[DriftAlarm, ..
     return replace(result, joints=joints, status=status)
 
 
-def _withheld(joint: JointActuator, alarm: DriftAlarm) -> tuple[ActuatorEstimate, ...]:
+def _withhold(joint: JointActuator, alarm: DriftAlarm) -> tuple[ActuatorEstimate, ...]:
     reason = f"{alarm.sentence}; state its gains anew and start over"
     return tuple(ActuatorEstimate(p.name, p.unit, None, None, -np.inf, np.inf, reason) for p in joint.parameters)

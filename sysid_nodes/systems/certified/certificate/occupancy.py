@@ -59,7 +59,7 @@ def occupancy(placed: Placement, joint: int, solid: Solid) -> Occupancy:
     """
     if joint < 0:
         like, *_ = placed.origin
-        return _fixed(solid, like, boxed=placed.boxed, swept=placed.swept)
+        return _fixed_occupancy(solid, like, boxed=placed.boxed, swept=placed.swept)
     rotation = placed.rotation[joint]
     centre = placed.origin[joint] + matvec(rotation, solid.centre)
     generators = (rotation @ solid.generators.T).transpose()
@@ -71,7 +71,7 @@ def obstacle_distance(shapes: Sequence[Occupancy], obstacles: Sequence[Solid]) -
     if not shapes or not obstacles:
         return np.full((_intervals(shapes), len(shapes), len(obstacles)), ENOUGH)
     like, *_ = shapes
-    fixed = [_fixed(solid, like.centre, boxed=like.boxed, swept=like.swept) for solid in obstacles]
+    fixed = [_fixed_occupancy(solid, like.centre, boxed=like.boxed, swept=like.swept) for solid in obstacles]
     count = len(shapes)
     pairs = np.array([(s, count + o) for s in range(count) for o in range(len(fixed))], dtype=np.intp)
     return _least([*shapes, *fixed], pairs).reshape(_intervals(shapes), count, len(fixed))
@@ -93,7 +93,7 @@ def _intervals(shapes: Sequence[Occupancy]) -> int:
     return next((len(shape.centre) for shape in shapes), 0)
 
 
-def _fixed(solid: Solid, like: Affine, *, boxed: bool, swept: bool) -> Occupancy:
+def _fixed_occupancy(solid: Solid, like: Affine, *, boxed: bool, swept: bool) -> Occupancy:
     """A solid that does not move, over the intervals and symbols of a form."""
 
     def at_all_times(x: Array) -> Affine:

@@ -116,7 +116,7 @@ def descend(cost: Cost, rows: Rows, k: Array, lower: Array, upper: Array, steps:
             break
         found, there = cost(x + d)
         after = left + slope @ d
-        curvature = _bent(curvature, d, there - gradient)
+        curvature = _update_curvature(curvature, d, there - gradient)
         if (reached := found + _penalty(after)) < total:
             gained = total - reached
             x, value, gradient, left, total = x + d, found, there, after, reached
@@ -133,7 +133,7 @@ def _penalty(left: Array) -> float:
     return PENALTY * float(missing @ missing)
 
 
-def _bent(curvature: Array, d: Array, change: Array) -> Array:
+def _update_curvature(curvature: Array, d: Array, change: Array) -> Array:
     """The curvature (n, n), brought up to date with the gradient's change over a step, and kept positive definite."""
     along = curvature @ d
     old, new = d @ along, d @ change

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.systems.interval.check.braking import braking_evidence
+from sysid_nodes.systems.interval.check.friction_sign import braking_evidence
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.window_means import WindowMeans
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
-from sysid_nodes.systems.interval.check.braking import STIFFNESS, friction_turn
+from sysid_nodes.systems.interval.check.friction_sign import STIFFNESS, friction_turn
 
 Array = npt.NDArray[np.float64]
 Edges = npt.NDArray[np.intp]

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special  # not stats, which takes a third of a node's start
 
 
-def interval(
+def bounded_interval(
     mean: float, sigma: float, freedom: float, lower: float, upper: float, *, level: float = 0.95
 ) -> tuple[float, float]:
     """Shortest interval of Student's distribution about a mean, cut to [lower, upper] and scaled to one again.

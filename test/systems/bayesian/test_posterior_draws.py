@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pytest
 
 from benchmarks.bayesian_log import leg
-from sysid_nodes.systems.bayesian import BayesianConfig, exact_prior
+from sysid_nodes.systems.bayesian import BayesianConfig, posterior_draws
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, InertiaPriorConfig
+from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.estimate import LogInformation
-from sysid_nodes.systems.bayesian.exact_prior import exact_draws
-from sysid_nodes.systems.bayesian.lasting import weigh
 from sysid_nodes.systems.bayesian.parameters import Parameters, build_parameters
+from sysid_nodes.systems.bayesian.posterior_draws import draw_posterior
 
 Array = npt.NDArray[np.float64]
 
@@ -47,13 +47,13 @@ def draw_prior(own: Parameters, count: int, seed: int) -> Array:
 
 def draw_both(own: Parameters, told: LogInformation) -> tuple[Array, Array, float]:
     """First-order draws about the minimum, exact ones, and what the latter are worth."""
-    found = weigh(own, told, np.zeros((len(own.free), len(own.free))), own.mean)
+    found = estimate_with_correlated_errors(own, told, np.zeros((len(own.free), len(own.free))), own.mean)
     assert found is not None
     rng = np.random.default_rng(1)
     steps = found[1].samples(_DRAWS, rng)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact_prior, "_ENOUGH", np.inf)  # all of them, for a sharper comparison
-        return found[0][own.free] + steps, *exact_draws(own, told, found[0], one_by_one(steps), _DRAWS, rng)
+        patch.setattr(posterior_draws, "_ENOUGH", np.inf)  # all of them, for a sharper comparison
+        return found[0][own.free] + steps, *draw_posterior(own, told, found[0], one_by_one(steps), _DRAWS, rng)
 
 
 def one_by_one(steps: Array) -> Callable[[int], Array]:
@@ -129,7 +129,7 @@ def test_what_cannot_be_moved_is_worth_nothing() -> None:
     own = constants()
     told = in_sum(own, 0.004)
     steps = 1e3 * own.sigma[own.free] * np.random.default_rng(0).standard_normal((100, len(own.free)))
-    draws, worth = exact_draws(own, told, own.mean, one_by_one(steps), 100, np.random.default_rng(0))
+    draws, worth = draw_posterior(own, told, own.mean, one_by_one(steps), 100, np.random.default_rng(0))
     assert worth == 0.0
     np.testing.assert_array_equal(draws, own.mean[own.free] + steps)
 

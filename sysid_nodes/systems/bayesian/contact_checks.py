@@ -37,7 +37,7 @@ def impossible_contacts(problem: MechanismProblem, point: Estimate) -> tuple[str
         return ()
     value, jacobian = problem.mechanism.closures.linearise(point.q)
     force = problem.motion(point).force
-    for name, those in _by_name(contacts.touching).items():
+    for name, those in _group_by_name(contacts.touching).items():
         rows = [int(one.rows[0]) for one in those]
         begins = np.array([one.contact.since for one in those])
         touches = problem.holds[:, rows].any(axis=1) | (np.abs(log.t[:, None] - begins) <= step).any(axis=1)
@@ -46,7 +46,7 @@ def impossible_contacts(problem: MechanismProblem, point: Estimate) -> tuple[str
         worst = int(np.argmax(depth))
         if depth[worst] > _DEEP:
             found.append(f"'{name}' is {-1e3 * value[worst, rows[0]]:.2g} mm below its plane at {step * worst:.3g} s")
-        turned = np.flatnonzero(_turns(value[:, rows[0]], touches, _DEEP * sigma))
+        turned = np.flatnonzero(_looks_like_impact(value[:, rows[0]], touches, _DEEP * sigma))
         if len(turned):
             found.append(f"'{name}' turns at its plane at {step * (turned[0] + 1.5):.3g} s: is an impact not stated?")
         pushes = force[:, rows].sum(axis=1)
@@ -70,7 +70,7 @@ def long_stages(problem: MechanismProblem, point: Estimate) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _turns(height: Array, touches: BoolArray, unsure: Array) -> BoolArray:
+def _looks_like_impact(height: Array, touches: BoolArray, unsure: Array) -> BoolArray:
     """(N - 3,) whether a height (N,) jumps in speed between stages 1 and 2, 2 and 3, ... as an impact would have it.
 
     Where the point is within a stage's way from its plane, and its speed changes as it does nowhere else.
@@ -83,7 +83,7 @@ def _turns(height: Array, touches: BoolArray, unsure: Array) -> BoolArray:
     return np.asarray(~known & near & (jump > _SUDDEN * usual + unsure[1:-2]))
 
 
-def _by_name(touching: tuple[Touching, ...]) -> dict[str, list[Touching]]:
+def _group_by_name(touching: tuple[Touching, ...]) -> dict[str, list[Touching]]:
     found: dict[str, list[Touching]] = {}
     for one in touching:
         found.setdefault(one.name, []).append(one)

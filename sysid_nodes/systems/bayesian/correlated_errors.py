@@ -33,7 +33,7 @@ from sysid_nodes.systems.bayesian.parameters import Parameters
 
 Array = npt.NDArray[np.float64]
 
-_MOST = 200  # iterations of a problem of a few hundred unknowns
+_ITERATIONS = 200  # iterations of a problem of a few hundred unknowns
 
 
 class _Point(NamedTuple):
@@ -87,7 +87,7 @@ class _Constants:
         return self.own.rows(point.x)
 
 
-def weighed(told: LogInformation, lasting: Array, slope: Array, sigma: Array) -> LogInformation:
+def discount_information(told: LogInformation, lasting: Array, slope: Array, sigma: Array) -> LogInformation:
     """The same information with errors of covariance I + A.
 
     Args:
@@ -104,7 +104,7 @@ def weighed(told: LogInformation, lasting: Array, slope: Array, sigma: Array) ->
     return LogInformation(both[:, :-1], both[:, -1])
 
 
-def weigh(
+def estimate_with_correlated_errors(
     own: Parameters, told: LogInformation, lasting: Array, x: Array
 ) -> tuple[Array, ParameterPosterior, LogInformation] | None:
     """The constants (P,), their posterior and what the log tells when errors last; None where no minimum is found.
@@ -118,12 +118,12 @@ def weigh(
     _, slope = own.linear(x)
     if not (np.isfinite(told.root).all() and np.isfinite(lasting).all()):
         return None
-    less = weighed(told, lasting, slope, own.sigma[own.free])
-    problem = _Constants(own, less)
-    found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_MOST))
+    discounted = discount_information(told, lasting, slope, own.sigma[own.free])
+    problem = _Constants(own, discounted)
+    found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_ITERATIONS))
     if not found.status.converged:
         return None
     model = linear_model(problem, found.point)
     if model.factor is None:
         return None
-    return found.point.point.x, parameter_posterior(model.factor, model.rows), less
+    return found.point.point.x, parameter_posterior(model.factor, model.rows), discounted

@@ -17,7 +17,7 @@ from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 Array = npt.NDArray[np.float64]
 
 
-class Strike(NamedTuple):
+class ImpactResiduals(NamedTuple):
     """Momentum (n,), heights (s,) and speeds (s,), m rows; their derivatives by the motion of stage k (m, n) and by all
     constants (m, P)."""
 
@@ -28,7 +28,7 @@ class Strike(NamedTuple):
     by_x: Array
 
 
-def linearise_impact(mechanism: Mechanism, impact: Impact, motion: Motion, s: float, x: Array) -> Strike:
+def linearise_impact(mechanism: Mechanism, impact: Impact, motion: Motion, s: float, x: Array) -> ImpactResiduals:
     """An impact at a point.
 
     Args:
@@ -61,4 +61,4 @@ def linearise_impact(mechanism: Mechanism, impact: Impact, motion: Motion, s: fl
     by_x[:, impact.instant] = by_place @ before + by_speed @ motion.a[0]
     value = [momentum - jacobian.T @ impulse[0], height[strikes], (1.0 + e) * (across @ before) + across @ change]
     by_v, by_a = s * by_place + by_speed, 0.5 * s**2 * by_place + s * by_speed
-    return Strike(np.concatenate(value), by_place, by_v, by_a, by_x)
+    return ImpactResiduals(np.concatenate(value), by_place, by_v, by_a, by_x)

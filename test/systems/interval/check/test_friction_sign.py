@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from sysid_nodes.systems.interval.check.arm_fit import SURE
-from sysid_nodes.systems.interval.check.braking import STIFFNESS, braking_evidence, friction_turn
+from sysid_nodes.systems.interval.check.friction_sign import STIFFNESS, braking_evidence, friction_turn
 
 Array = npt.NDArray[np.float64]
 
