@@ -106,4 +106,5 @@ $(stamps)/installed: $(stamps)/venv $(lock) pyproject.toml setup.py package.xml
 
 $(stamps)/built: $(stamps)/installed $(sources)
 	@cmake/build_into.sh $(prefix) $(build) $(KERNEL)
+	@$(python) -m compileall -q sysid_nodes  # else the first processes of a demo or of the tests do, all at once
 	@touch $@

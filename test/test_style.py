@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -11,18 +13,35 @@ FOLDERS = ("benchmarks", "launch", "sysid_nodes", "test/shared")
 """Not the tests, whose docstrings are sentences that hold."""
 
 
-def docstrings(source: str) -> list[tuple[int, str]]:
-    """Line and text of every bare string: docstrings, and those that describe a constant or an attribute."""
-    bare = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr))
-    values = ((node.lineno, node.value.value) for node in bare if isinstance(node.value, ast.Constant))
-    return [(line, text) for line, text in values if isinstance(text, str)]
+class Parts(NamedTuple):
+    """Attributes: docstrings, line and text of every bare string, also those of constants; functions, line, name and
+    lines of each."""
+
+    docstrings: list[tuple[int, str]]
+    functions: list[tuple[int, str, int]]
+
+
+def parts(source: str) -> Parts:
+    found = Parts([], [])
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.functions.append((node.lineno, node.name, body_lines(node)))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            found.docstrings.append((node.lineno, node.value.value))
+    return found
+
+
+@cache
+def parts_of(path: Path) -> Parts:
+    """Every file is parsed once for all tests."""
+    return parts(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
     "source", ['"""What it does."""', 'def f():\n    """What it\n    does."""', 'X = 1\n"""What X is."""']
 )
 def test_a_docstring_that_begins_with_what_is_found(source: str) -> None:
-    assert [text[:4] for _, text in docstrings(source)] == ["What"]
+    assert [text[:4] for _, text in parts(source).docstrings] == ["What"]
 
 
 def test_docstrings_name_their_subject_instead_of_asking_for_it() -> None:
@@ -31,7 +50,7 @@ def test_docstrings_name_their_subject_instead_of_asking_for_it() -> None:
         f"{path.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for line, text in docstrings(path.read_text(encoding="utf-8"))
+        for line, text in parts_of(path).docstrings
         if text.lstrip().startswith("What ")
     ]
     assert not found, "\n".join(found)
@@ -50,21 +69,17 @@ def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines
 
 
-def functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
 def test_the_lines_of_a_function_are_counted_without_its_docstring() -> None:
-    (function,) = functions('@cache\ndef f(\n    x,\n):\n    """One.\n\n    Two.\n    """\n    y = x\n    return y\n')
-    assert body_lines(function) == 5
+    source = '@cache\ndef f(\n    x,\n):\n    """One.\n\n    Two.\n    """\n    y = x\n    return y\n'
+    assert parts(source).functions == [(2, "f", 5)]
 
 
 def test_no_function_is_longer_than_a_page() -> None:
     long = [
-        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name} has {body_lines(node)} lines"
-        for folder in (*FOLDERS, "docs", "examples", "test")
+        f"{path.relative_to(ROOT)}:{line}: {name} has {lines} lines"
+        for folder in ("benchmarks", "docs", "examples", "launch", "sysid_nodes", "test")
         for path in sorted((ROOT / folder).rglob("*.py"))
-        for node in functions(path.read_text(encoding="utf-8"))
-        if body_lines(node) > LONGEST
+        for line, name, lines in parts_of(path).functions
+        if lines > LONGEST
     ]
     assert not long, "\n".join(long)

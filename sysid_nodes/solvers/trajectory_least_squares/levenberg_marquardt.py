@@ -13,7 +13,6 @@ sigma or relative to the cost: residuals are whitened.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic
@@ -22,6 +21,7 @@ import numpy as np
 
 from sysid_nodes.data.config import option
 from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares.convergence import ConvergenceTest, is_hidden_by_rounding
 from sysid_nodes.solvers.trajectory_least_squares.damped_step import DampedStep, Trial, damped_step, gradients
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
@@ -50,20 +50,8 @@ class LevenbergMarquardtConfig:
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
 
 
-_TRUSTED = 1e-2
-"""Damping below which a small step or decrease is a property of the problem, not of the damping."""
-_HALF = 1.0
-"""Damping up to which a step is at least half of what each coordinate would take alone."""
-_SLOW = 3
-"""Accepted steps in a row that each gain less than the tolerance at damping up to that: where the model kinks, damping
-never gets small."""
 _POOR = 0.1
 """Ratio of actual to predicted decrease below which the linear model does not hold as far as the step goes."""
-_PATIENCE = 6
-"""Accepted steps that together must gain more than the tolerance, whatever each promised: at a kink the model promises
-again and again what it does not keep."""
-_REPEATED = 2
-"""Accepted steps in a row that gain less than the tolerance at damping up to that, whatever they promised."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ABOVE, _FORGET = 10.0, 0.3
@@ -73,8 +61,6 @@ _SHARES = (1.0, 0.5, 0.25)
 """Parts of a step that are tried one after the other until one lowers the cost."""
 _PARTLY = 2.0
 """Factor on the damping after a part of a step."""
-_ROUNDING = 1e-12
-"""Predicted relative decrease that the rounding of a sum of squares can hide."""
 
 
 def solve(
@@ -132,8 +118,8 @@ class _Descent(Generic[Point]):
         self._equations, self._losses, self._cost = _linearise(problem, start)
         self._initial_cost = self._cost
         self._rejected = 0.0
-        self._iterations = self._degenerate = self._slow = self._vain = 0
-        self._gains: deque[float] = deque(maxlen=_PATIENCE)
+        self._iterations = self._degenerate = 0
+        self._convergence = ConvergenceTest(config.cost_tolerance, config.step_tolerance)
         self._room: Factor | None = None  # of the step before, whose memory the next one takes
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
@@ -182,7 +168,7 @@ class _Descent(Generic[Point]):
                     timer.elapsed(),
                 )
             )
-        if taken is not None and (status := self._convergence(taken, damping, before)) is not None:
+        if taken is not None and (status := self._convergence.judge(taken, damping, before)) is not None:
             return status
         if self._damping > self._config.maximum_damping:
             return SolveStatus.STALLED
@@ -228,20 +214,6 @@ class _Descent(Generic[Point]):
         self._rejected = self._damping
         self._damping, self._growth = max(self._damping * self._growth, floor), 2.0 * self._growth
 
-    def _convergence(self, taken: Trial[Point], damping: float, before: float) -> SolveStatus | None:
-        """Whether a step taken from a point of that cost was the last, by itself or with those before it."""
-        self._gains.append(taken.decrease)
-        idle = len(self._gains) == _PATIENCE and sum(self._gains) <= self._config.cost_tolerance * before
-        if taken.share < 1.0:  # gains little for that alone
-            return SolveStatus.CONVERGED_COST if idle else None
-        self._slow = self._slow + 1 if damping <= _HALF and _gains_nothing(taken, before, self._config) else 0
-        in_vain = damping <= _HALF and taken.decrease <= self._config.cost_tolerance * before
-        self._vain = self._vain + 1 if in_vain else 0
-        status = _step_status(taken, damping, before, self._config)
-        if status is None and (self._slow >= _SLOW or self._vain >= _REPEATED or idle):
-            return SolveStatus.CONVERGED_COST
-        return status
-
     def _renew_model(self) -> SolveStatus | None:
         """Linearises at the point that was reached."""
         self._equations, self._losses, _ = _linearise(self._problem, self._point, self._equations)
@@ -263,12 +235,12 @@ def _linearise_pieces(
 ) -> tuple[NormalEquations, list[Loss | None], float]:
     shapes, values = problem.shapes(), list[float]()
 
-    def counted() -> Iterator[Sequence[Blocks]]:
+    def count_costs() -> Iterator[Sequence[Blocks]]:
         for groups in problem.pieces(point):
             values.append(_cost(groups))
             yield groups
 
-    equations = assemble_pieces(counted(), windows(shapes, layout), layout, room=room)
+    equations = assemble_pieces(count_costs(), windows(shapes, layout), layout, room=room)
     return equations, _losses(shapes), sum(values)
 
 
@@ -296,7 +268,7 @@ def _largest_gradient(equations: NormalEquations) -> float:
 
 def _is_acceptable(trial: Trial[Point], damping: float, value: float) -> bool:
     """Whether a step from a point of that cost may be taken."""
-    return trial.ratio > _ACCEPT or _is_hidden_by_rounding(trial, damping, value)
+    return trial.ratio > _ACCEPT or is_hidden_by_rounding(trial, damping, value)
 
 
 def _shrink(ratio: float) -> float:
@@ -304,26 +276,3 @@ def _shrink(ratio: float) -> float:
     if abs(ratio - 1.0) < 0.05:
         return 0.01
     return float(np.clip(1.0 - (2.0 * min(max(ratio, -1.0), 1.0) - 1.0) ** 3, 0.1, 2.0))
-
-
-def _step_status(
-    trial: Trial[Point], damping: float, value: float, config: LevenbergMarquardtConfig
-) -> SolveStatus | None:
-    """Whether an accepted step from a point of that cost was the last."""
-    if damping > _TRUSTED:
-        return None
-    if trial.length <= config.step_tolerance:
-        return SolveStatus.CONVERGED_STEP
-    if _gains_nothing(trial, value, config):
-        return SolveStatus.CONVERGED_COST
-    return SolveStatus.CONVERGED_ROUNDING if _is_hidden_by_rounding(trial, damping, value) else None
-
-
-def _gains_nothing(trial: Trial[Point], value: float, config: LevenbergMarquardtConfig) -> bool:
-    """Whether a step neither lowered the cost by more than the tolerance nor promised to."""
-    return max(trial.decrease, trial.predicted) <= config.cost_tolerance * value
-
-
-def _is_hidden_by_rounding(trial: Trial[Point], damping: float, value: float) -> bool:
-    """Rounding of the cost hides what the step gains; the step itself is more precise than that and may be taken."""
-    return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -59,48 +60,70 @@ def identify_actuators(
     motions = prepare(log, robot, config)
     doubts = list(check_motions(log, motions, config))
 
-    def one(item: tuple[int, JointMotion]) -> tuple[JointActuator, Objection, JointFit]:
+    def fit(item: tuple[int, JointMotion]) -> _FittedJoint:
         j, motion = item
-        found = _joint(motion, start[j] if start else known_law(config, j), config)
+        found = _identify_joint(motion, start[j] if start else known_law(config, j), config)
         if progress is not None:
-            progress(item[1].name)
+            progress(motion.name)
         return found
 
     with ThreadPoolExecutor(_WORKERS) as pool:
-        fitted = list(pool.map(one, enumerate(motions)))
+        fitted = list(pool.map(fit, enumerate(motions)))
         common, refuted = _describe_strength(fitted, config, pool)
-    found = [(joint, objection) for joint, objection, _ in fitted]
-    joints = tuple(joint for joint, _ in found)
-    contradictions = _find_contradictions([objection for _, objection in found], common if refuted else "")
-    doubts += [objection.text for _, objection in found if objection.text and not objection.refutes]
+    joints = tuple(own.joint for own in fitted)
+    contradictions = _find_contradictions([own.objection for own in fitted], common if refuted else "")
+    doubts += [own.objection.text for own in fitted if own.objection.text and not own.objection.refutes]
     if not contradictions:
-        doubts += [common] if common else []
-        doubts += [
-            describe_doubt(fit, objection.gained)
-            for _, objection, fit in fitted
-            if objection.gained is not None and not objection.text
-        ]
+        doubts += _describe_strength_doubts(fitted, common)
     if motions[0].open_loop and any(joint.parameter("gain").identifiable for joint in joints):
         doubts.append("gains are of drive, gear and description together; their sigmas count the motion alone")
-    leads = {joint.name: objection.lead for joint, objection in found if objection.lead > 0.0}
     if contradictions:
-        joints = tuple(joint if own.text else _without_values(joint, contradictions[0]) for joint, own in found)
-    elif leads:
-        first = max(leads, key=lambda name: leads[name])
-        doubts.append(
-            f"'{first}' moves {1e3 * leads[first]:.1f} ms before its command: stamps are of two clocks, "
-            "and no joint's delay can be told"
+        joints = tuple(
+            own.joint if own.objection.text else _without_values(own.joint, contradictions[0]) for own in fitted
         )
-        joints = tuple(_without_values(joint, doubts[-1], only="delay") for joint in joints)
-    if contradictions:
-        status = ActuatorStatus.CONTRADICTION
-    elif all(p.identifiable for joint in joints for p in joint.parameters):
-        status = ActuatorStatus.IDENTIFIED
-    else:
-        status = ActuatorStatus.PARTIAL
+    elif lead := _describe_lead(fitted):
+        doubts.append(lead)
+        joints = tuple(_without_values(joint, lead, only="delay") for joint in joints)
     samples = int(motions[0].measured.sum())
     duration = float(motions[0].t[-1] - motions[0].t[0])
-    return ActuatorResult(status, (*contradictions, *log.notes, *doubts), joints, samples, duration)
+    findings = (*contradictions, *log.notes, *doubts)
+    return ActuatorResult(_judge_status(joints, contradictions), findings, joints, samples, duration)
+
+
+class _FittedJoint(NamedTuple):
+    """Attributes: joint, its result; objection, what its motion says against the law or the drive's stated strength;
+    fit."""
+
+    joint: JointActuator
+    objection: Objection
+    fit: JointFit
+
+
+def _judge_status(joints: Sequence[JointActuator], contradictions: Sequence[str]) -> ActuatorStatus:
+    if contradictions:
+        return ActuatorStatus.CONTRADICTION
+    told = all(p.identifiable for joint in joints for p in joint.parameters)
+    return ActuatorStatus.IDENTIFIED if told else ActuatorStatus.PARTIAL
+
+
+def _describe_strength_doubts(fitted: Sequence[_FittedJoint], common: str) -> list[str]:
+    """Sentences on drives whose strength may be other than stated: of all together, then of each without another."""
+    doubts = [common] if common else []
+    for own in fitted:
+        if own.objection.gained is not None and not own.objection.text:
+            doubts.append(describe_doubt(own.fit, own.objection.gained))
+    return doubts
+
+
+def _describe_lead(fitted: Sequence[_FittedJoint]) -> str:
+    """A sentence if a joint surely moves before its command; empty where none does."""
+    first = max(fitted, key=lambda own: own.objection.lead)
+    if first.objection.lead <= 0.0:
+        return ""
+    return (
+        f"'{first.joint.name}' moves {1e3 * first.objection.lead:.1f} ms before its command: stamps are of two clocks, "
+        "and no joint's delay can be told"
+    )
 
 
 def _find_contradictions(found: Sequence[Objection], common: str) -> list[str]:
@@ -120,25 +143,23 @@ def _find_contradictions(found: Sequence[Objection], common: str) -> list[str]:
 
 
 def _describe_strength(
-    fitted: Sequence[tuple[JointActuator, Objection, JointFit]], config: ActuatorConfig, pool: ThreadPoolExecutor
+    fitted: Sequence[_FittedJoint], config: ActuatorConfig, pool: ThreadPoolExecutor
 ) -> tuple[str, bool]:
     """Objection of all drives together to the stated gains, see `describe_common_strength`.
 
     Nothing where no single one objects.
     """
-    if not any(objection.gained is not None for _, objection, _ in fitted):
+    if not any(own.objection.gained is not None for own in fitted):
         return "", False
 
-    def gained(one: tuple[JointActuator, Objection, JointFit]) -> JointFit:
-        _, objection, fit = one
-        return fit_with_gain(fit, config) if objection.gained is None else objection.gained
+    def free_gain(own: _FittedJoint) -> JointFit:
+        return fit_with_gain(own.fit, config) if own.objection.gained is None else own.objection.gained
 
-    usable = [one for one in fitted if one[2].solution.status.converged and "gain" not in one[2].problem.names]
-    return describe_common_strength(list(pool.map(gained, usable)), config)
+    usable = [own for own in fitted if own.fit.solution.status.converged and "gain" not in own.fit.problem.names]
+    return describe_common_strength(list(pool.map(free_gain, usable)), config)
 
 
-def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[JointActuator, Objection, JointFit]:
-    """A joint's result, what its motion says against the law or the drive's stated strength, and its fit."""
+def _identify_joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> _FittedJoint:
     names = config.fitted.open_names if motion.open_loop else config.fitted.names
     fit = fit_joint(motion, law, config, names)
     replay = replay_error(motion, replay_joint(motion, fit.law, config))
@@ -151,13 +172,9 @@ def _joint(motion: JointMotion, law: Array, config: ActuatorConfig) -> tuple[Joi
         objection = replace(objection, impossible=find_impossible(judged))
     if objection.text:
         parameters = tuple(_withhold(p, objection.text) for p in parameters)
-    return (
-        JointActuator(
-            motion.name, fit.before, fit.verdict, parameters, replay, travel, fit.solution.status.converged, fit.law
-        ),
-        objection,
-        fit,
-    )
+    converged = fit.solution.status.converged
+    joint = JointActuator(motion.name, fit.before, fit.verdict, parameters, replay, travel, converged, fit.law)
+    return _FittedJoint(joint, objection, fit)
 
 
 def _driven_travel(fit: JointFit) -> float:

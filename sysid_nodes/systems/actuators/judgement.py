@@ -62,7 +62,7 @@ def _refute_others(found: tuple[ActuatorEstimate, ...], impossible: str) -> tupl
     """Withdraws a joint's other parameters where one is impossible: what is at work there is at work in them, too."""
     if not impossible:
         return found
-    reason = f"{impossible} comes out as less than there can be: something else than the law is at work"
+    reason = f"{impossible} comes out below its physical bound: something else than the law is at work"
     return tuple(
         row if row.name == impossible else ActuatorEstimate(row.name, row.unit, None, None, -np.inf, np.inf, reason)
         for row in found
@@ -102,7 +102,7 @@ def yardsticks(fit: JointFit) -> Array:
 
 def _describe_bound(parameter: ActuatorParameter, mean: float) -> str:
     """Why a bound is no value: the motion surely asks for less, so that something else than the law is at work."""
-    return f"the motion asks for {mean:.2g} {parameter.unit}, less than there can be: something else is at work"
+    return f"the motion asks for {mean:.2g} {parameter.unit}, below its physical bound: something else is at work"
 
 
 def _reason(fit: JointFit, parameter: ActuatorParameter, k: int, half: float, value: float, narrow: bool) -> str:

@@ -39,7 +39,7 @@ class Objection:
         names_cause: whether it says what is wrong, and not only that something is.
         lead: by which the motion surely comes before what it was told, however little that is [s].
         gained: the fit with a free gain, where that surely is not one and replays the log better.
-        impossible: name of a parameter that surely comes out as less than there can be, of a joint told positions.
+        impossible: name of a parameter that surely comes out below its physical bound, of a joint told positions.
     """
 
     text: str = ""
@@ -86,7 +86,7 @@ def find_objection(
         if share < _OWN:
             return Objection(
                 f"the body of '{motion.name}' takes {100.0 * share:.0f} % of its efforts, friction and armature the "
-                "rest: how strong the drive is, and with it all else, this motion does not tell"
+                "rest: this motion does not tell how strong the drive is, nor what is scaled by that"
             )
     left = Objection()
     if rmse > verdict.unexplained * travel:
@@ -160,7 +160,7 @@ def _describe_residual(motion: JointMotion, rmse: float, travel: float) -> str:
 
 
 def describe_impossible(found: Sequence[Objection]) -> str:
-    """A sentence if most joints ask for less than there can be, as where a damping is stated that is too large.
+    """A sentence if most joints ask for less than its physical bound, as where a damping is stated that is too large.
 
     One joint's friction may have a shape that the law lacks. Of several, each is wrong once in forty.
 
@@ -172,4 +172,4 @@ def describe_impossible(found: Sequence[Objection]) -> str:
         return ""
     worst = max(dict.fromkeys(below), key=below.count)
     joints = f"{below.count(worst)} of {len(found)} joints"
-    return f"{worst} of {joints} comes out as less than there can be; are their gains right?"
+    return f"{worst} of {joints} comes out below its physical bound; are their gains right?"

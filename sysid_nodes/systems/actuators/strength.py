@@ -59,8 +59,8 @@ def describe_common_strength(gained: Sequence[JointFit], config: ActuatorConfig)
     strong = f"{mean:.3g} ± {0.5 * (high - low):.2g} times as strong as"
     if high < 1.0 / factor or low > factor:
         return f"{len(known)} drives together move as if they were {strong} their stated gains; are these right?", True
-    feigned = "or friction that the law lacks feigns it; values take the stated gains for right"
-    return f"{len(known)} drives together seem {strong} stated, {feigned}", False
+    other = "friction that the law lacks would look the same, and values take the stated gains for right"
+    return f"{len(known)} drives together seem {strong} stated; {other}", False
 
 
 def count_strength(fit: JointFit, gained: JointFit) -> JointFit:

@@ -71,7 +71,7 @@ def conclude(
     findings = (*against, *_findings(fitted, kept, config), *doubt)
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
-        findings = ("the posterior's covariance is not one: it holds what is not a number", *findings)
+        findings = ("the posterior's covariance is not finite", *findings)
         theta = _prior_posterior(own, model)
         draws, _ = _draws(theta, own, x, config, None)
     rows, covariance = parameters(own, prior, draws, theta, config)
@@ -83,7 +83,7 @@ def conclude(
         names = ", ".join(f"'{name}'" for name in creeping)
         findings = (
             *findings,
-            f"never as fast as dry friction turns: {names}; its size is that of friction.turning_speed",
+            f"never fast enough to tell dry friction: {names}; its size rests on friction.turning_speed",
         )
     result = BayesianResult(
         status=status,
@@ -114,7 +114,7 @@ def _contradictions(
     if missed := _unexplained_joints(fitted, kept, read):
         names = ", ".join(f"'{name}'" for name in missed)
         found = (
-            f"the model explains less than half of what was read at {names}: swapped, turned round or stuck?",
+            f"the model explains less than half of what was read at {names}: swapped, reversed or stuck?",
             *found,
         )
     far = max((row for row in rows if not row.active), key=_distance, default=None)
@@ -221,7 +221,7 @@ def _draws(
         return draws, ()
     draws[:, own.free], worth = draw_posterior(own, told, x, lambda more: theta.samples(more, rng), count, rng)
     if worth < LEAST_WORTH:
-        return draws, ("the prior bends too much where the log leaves it to decide: intervals are of first order",)
+        return draws, ("the prior is too nonlinear where the log tells little: intervals are of first order",)
     return draws, ()
 
 
@@ -271,14 +271,12 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
     found = []
     if fitted.found.status is SearchStatus.LOCAL_MINIMUM_SUSPECTED:
         costs = ", ".join(f"{cost:.2f}" for cost in fitted.found.costs)
-        found.append(
-            f"the starts ended at costs {costs}: more of them (search.starts) tell whether there is a lower one"
-        )
+        found.append(f"the starts ended at costs {costs}: more of them (search.starts) may find a lower one")
     if not fitted.settled:
         found.append(f"the noise had not settled after {config.noise.rounds} rounds")
     own = fitted.problem.mechanism
     names = np.array(own.chain.joint_names)[own.parameters.motors]
     long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > _LASTING]
     if long:
-        found.append(f"what the model misses lasts for some stages at {', '.join(long)}; intervals allow for it")
+        found.append(f"errors of the model last for some stages at {', '.join(long)}; intervals allow for it")
     return tuple(found)

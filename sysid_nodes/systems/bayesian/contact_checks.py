@@ -30,8 +30,8 @@ def impossible_contacts(problem: MechanismProblem, point: Estimate) -> tuple[str
         at = point.x[impact.instant]
         if abs(at - impact.time) > margin:
             found.append(
-                f"what is stated to strike at {impact.time:.4g} s would have to at {at:.4g} s, more than {WITHIN:.0f} "
-                "of bayesian.contact.instant_sigma off"
+                f"the impact stated at {impact.time:.4g} s comes out at {at:.4g} s, more than {WITHIN:.0f} of "
+                "bayesian.contact.instant_sigma away"
             )
     if not contacts.touching:
         return ()

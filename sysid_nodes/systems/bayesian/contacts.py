@@ -18,6 +18,7 @@ their planes, is not in the estimate but tested at its end: the times are stated
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
@@ -194,60 +195,97 @@ def build_contacts(
         if one.name == other.name and overlap:
             raise RobotError(f"contacts of '{one.name}' overlap in time")
     inertia = np.diag(pinocchio.crba(robot.model, robot.model.createData(), np.zeros(robot.n))) + robot.motor.armature
-    found = _constants(tuple(touching), loops.count, robot.joint_names, config, first)
+    found = _place_constants(tuple(touching), loops.count, robot.joint_names, config, first)
     return closures, replace(
         found, inertia=inertia, gap=config.contact.gap, margin=WITHIN * config.contact.instant_sigma
     )
 
 
-def _constants(
-    touching: tuple[Touching, ...], lasting: int, joints: tuple[str, ...], config: BayesianConfig, first: int
+class _Places:
+    """Constants, each of which gets the next place in x."""
+
+    def __init__(self, first: int) -> None:
+        self.constants: list[UserConstant] = []
+        self._first = first
+
+    @property
+    def next(self) -> int:
+        """Place of the constant that comes next."""
+        return self._first + len(self.constants)
+
+    def add(self, *constants: UserConstant) -> IntArray:
+        """Their places."""
+        first = self.next
+        self.constants += constants
+        return first + np.arange(len(constants))
+
+
+def _place_constants(
+    touching: tuple[Touching, ...], loops: int, joints: tuple[str, ...], config: BayesianConfig, first: int
 ) -> Contacts:
-    """Contacts with their impacts and the constants of these."""
-    prior, told, hidden = config.contact, list[UserConstant](), list[UserConstant]()
+    """Contacts with their impacts and the constants of these: restitutions, instants and impulses are told, the rest is
+    not."""
+    prior, told = config.contact, _Places(first)
     bouncing = list(dict.fromkeys(one.name for one in touching if one.contact.bounces))
-    told += [
-        UserConstant(f"{name}.restitution", "1", prior.restitution, prior.restitution_sigma, 0.0, 1.0)
-        for name in bouncing
-    ]
+    mean, sigma = prior.restitution, prior.restitution_sigma
+    places = told.add(*(UserConstant(f"{name}.restitution", "1", mean, sigma, 0.0, 1.0) for name in bouncing))
+    restitution = dict(zip(bouncing, places, strict=True))
     times = sorted({one.contact.since for one in touching if one.contact.since > 0.0})
-    begun = [[one for one in touching if one.contact.since == time] for time in times]
-    for time, struck in zip(times, begun, strict=True):
-        told.append(UserConstant(f"{struck[0].name} at {time:g} s.instant", "s", time, prior.instant_sigma))
-        told += [UserConstant(f"{one.name} at {time:g} s.impulse", "N s", 0.0, _IMPULSE, 0.0) for one in struck]
-    impacts, at, further = list[Impact](), first + len(bouncing), first + len(told)
-    for time, struck in zip(times, begun, strict=True):
-        through = [one for one in touching if one.contact.since < time < one.contact.until]
-        held = [*range(lasting), *(row for one in through for row in one.rows)]
-        striking = [row for one in struck for row in one.rows]
-        heights = {int(one.rows[0]): at + 1 + i for i, one in enumerate(struck)}
-        unseen = [row for row in (*held, *striking) if row not in heights]
-        place = heights | {row: further + i for i, row in enumerate(unseen)}
-        further += len(unseen)
-        names = {"dv": _JUMP, "da": _BEND}
-        hidden += [UserConstant(f"at {time:g} s: impulse {row}", "N s", 0.0, _IMPULSE) for row in unseen]
-        hidden += [
-            UserConstant(f"at {time:g} s: {name} of {joint}", "", 0.0, size)
-            for name, size in names.items()
-            for joint in joints
-        ]
-        keeps = [
-            first + bouncing.index(one.name) if one.contact.bounces and row == one.rows[0] else -1
-            for one in struck
-            for row in one.rows
-        ]
-        rows = np.array([*held, *striking], dtype=np.intp)
-        impacts.append(
-            Impact(
-                time,
-                rows,
-                np.array(striking, dtype=np.intp),
-                np.array(keeps, dtype=np.intp),
-                at,
-                np.array([place[row] for row in rows], dtype=np.intp),
-                further + np.arange(len(joints)),
-                further + len(joints) + np.arange(len(joints)),
-            )
-        )
-        at, further = at + 1 + len(struck), further + 2 * len(joints)
-    return Contacts(touching, tuple(impacts), (*told, *hidden), len(hidden))
+    striking = [[one for one in touching if one.contact.since == time] for time in times]
+    shown = []
+    for time, those in zip(times, striking, strict=True):
+        instant = UserConstant(f"{those[0].name} at {time:g} s.instant", "s", time, prior.instant_sigma)
+        impulses = (UserConstant(f"{one.name} at {time:g} s.impulse", "N s", 0.0, _IMPULSE, 0.0) for one in those)
+        shown.append(told.add(instant, *impulses))
+    hidden, impacts = _Places(told.next), list[Impact]()
+    for time, those, places in zip(times, striking, shown, strict=True):
+        held = [*range(loops)]
+        held += [row for one in touching if one.contact.since < time < one.contact.until for row in one.rows]
+        impacts.append(_place_impact(time, held, those, places, restitution, joints, hidden))
+    return Contacts(touching, tuple(impacts), (*told.constants, *hidden.constants), len(hidden.constants))
+
+
+def _place_impact(
+    time: float,
+    held: Sequence[int],
+    striking: Sequence[Touching],
+    shown: IntArray,
+    restitution: Mapping[str, int],
+    joints: tuple[str, ...],
+    hidden: _Places,
+) -> Impact:
+    """An impact with its constants.
+
+    Args:
+        time: stated [s].
+        held: equalities that hold before it.
+        striking: contacts that begin.
+        shown: places of its instant, and of the impulse through the height of each contact that begins.
+        restitution: places by the name of a contact.
+        joints: names.
+        hidden: where its other constants are added.
+    """
+    rows = [*held, *(row for one in striking for row in one.rows)]
+    place = {int(one.rows[0]): at for one, at in zip(striking, shown[1:], strict=True)}
+    unseen = [row for row in rows if row not in place]
+    impulses = hidden.add(*(UserConstant(f"at {time:g} s: impulse {row}", "N s", 0.0, _IMPULSE) for row in unseen))
+    place |= zip(unseen, impulses, strict=True)
+    jump, bend = (
+        hidden.add(*(UserConstant(f"at {time:g} s: {name} of {joint}", "", 0.0, size) for joint in joints))
+        for name, size in (("dv", _JUMP), ("da", _BEND))
+    )
+    bounces = [
+        restitution[one.name] if one.contact.bounces and row == one.rows[0] else -1
+        for one in striking
+        for row in one.rows
+    ]
+    return Impact(
+        time=time,
+        held=np.array(rows, dtype=np.intp),
+        striking=np.array(rows[len(held) :], dtype=np.intp),
+        restitution=np.array(bounces, dtype=np.intp),
+        instant=int(shown[0]),
+        impulse=np.array([place[row] for row in rows], dtype=np.intp),
+        jump=jump,
+        bend=bend,
+    )

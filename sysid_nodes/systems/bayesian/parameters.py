@@ -38,7 +38,7 @@ LUGRE_TERMS = ("coulomb", "stiction", "viscous", "stribeck_speed", "deflection")
 """Coefficients of models.lugre."""
 LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 """Constants that are kept as logarithms."""
-_POSITIVE = (0, 1, 2, 5, 7, 10)
+_POSITIVE = ("coulomb", "stiction", "viscous", "load_friction", "armature", "loss")
 
 
 @dataclass(frozen=True)
@@ -251,28 +251,31 @@ def _joint_priors(
     robot: Robot, config: BayesianConfig, motors: BoolArray, *, power: bool
 ) -> tuple[Array, Array, Array]:
     """(len(JOINT), n) means, sigmas and lower bounds of the joints' constants."""
-    shape, prior, drive = (len(JOINT), robot.n), config.friction, config.drive
-    mean, sigma, lower = np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
-    lower[list(_POSITIVE)] = 0.0
-    mean[0], mean[2] = robot.motor.coulomb, robot.motor.viscous
-    mean[3], mean[4] = np.log(prior.turning_speed), np.log(max(prior.stribeck_speed, prior.turning_speed))
-    mean[6] = np.log(prior.deflection)
-    mean[7], mean[8] = robot.motor.armature, robot.motor.offset
-    mean[9] = 1.0
-    kinds = _kinds(config, motors)
-    dry, bristles = np.isin(kinds, (COULOMB, STRIBECK, LUGRE)), kinds == LUGRE
+    motor, prior, drive, kinds = robot.motor, config.friction, config.drive, _kinds(config, motors)
+    rubs, dry = kinds != NO_FRICTION, np.isin(kinds, (COULOMB, STRIBECK, LUGRE))
+    sticks, bristles = np.isin(kinds, (STRIBECK, LUGRE)), kinds == LUGRE
     if prior.load_sigma and (bristles & motors).any():
         raise ConfigError("'friction.load_sigma' is not for joints with lugre's friction")
-    sigma[0, dry] = prior.coulomb_sigma
-    sigma[1, np.isin(kinds, (STRIBECK, LUGRE))] = prior.stiction_sigma
-    sigma[2, kinds != NO_FRICTION] = prior.viscous_sigma
-    sigma[3, dry & ~bristles] = prior.turning_sigma
-    sigma[4, np.isin(kinds, (STRIBECK, LUGRE))] = prior.stribeck_sigma
-    sigma[5, dry & motors] = prior.load_sigma
-    sigma[6, bristles] = prior.deflection_sigma
-    sigma[7, motors], sigma[8, motors], sigma[9, motors] = drive.armature_sigma, drive.offset_sigma, drive.gain_sigma
-    sigma[10, motors] = config.power.loss_sigma if power else 0.0
-    sigma[11, motors] = drive.delay_sigma
-    mean[:3, kinds == NO_FRICTION] = 0.0
-    mean[7:9, ~motors] = 0.0
+    stribeck_speed = np.log(max(prior.stribeck_speed, prior.turning_speed))
+    # mean, sigma, and the joints at which it is unknown
+    table = {
+        "coulomb": (motor.coulomb * rubs, prior.coulomb_sigma, dry),
+        "stiction": (0.0, prior.stiction_sigma, sticks),
+        "viscous": (motor.viscous * rubs, prior.viscous_sigma, rubs),
+        "turning_speed": (np.log(prior.turning_speed), prior.turning_sigma, dry & ~bristles),
+        "stribeck_speed": (stribeck_speed, prior.stribeck_sigma, sticks),
+        "load_friction": (0.0, prior.load_sigma, dry & motors),
+        "deflection": (np.log(prior.deflection), prior.deflection_sigma, bristles),
+        "armature": (motor.armature * motors, drive.armature_sigma, motors),
+        "offset": (motor.offset * motors, drive.offset_sigma, motors),
+        "gain": (1.0, drive.gain_sigma, motors),
+        "loss": (0.0, config.power.loss_sigma * power, motors),
+        "delay": (0.0, drive.delay_sigma, motors),
+    }
+    shape = (len(JOINT), robot.n)
+    mean, sigma, lower = np.zeros(shape), np.zeros(shape), np.full(shape, -np.inf)
+    for row, name in enumerate(JOINT):
+        mean[row], spread, unknown = table[name]
+        sigma[row, unknown] = spread
+        lower[row] = 0.0 if name in _POSITIVE else -np.inf
     return mean, sigma, lower

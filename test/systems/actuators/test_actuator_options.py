@@ -138,7 +138,7 @@ def test_a_robust_loss_bounds_what_single_readings_do() -> None:
 )
 def test_limits_of_the_verdict_are_those_asked_for(options: dict[str, Any], identifiable: bool) -> None:
     config = config_of(**options)
-    joint, objection, _ = identify._joint(calf(config), known_law(config, 2), config)
+    joint, objection, _ = identify._identify_joint(calf(config), known_law(config, 2), config)
     assert joint.parameter("coulomb").identifiable == identifiable
     assert ("unexplained; are its gains right?" in objection.text) == ("verdict__unexplained" in options)
     assert objection.refutes == ("verdict__unexplained" in options or "verdict__longest_delay" in options)
@@ -150,4 +150,4 @@ def test_gains_may_be_off_by_the_factor(factor: float, refuted: bool) -> None:
     off = replace(log, stiffness=0.3 * log.stiffness, damping=0.3 * log.damping)
     config = config_of(verdict__gain_factor=factor)
     motion = prepare(off, leg(), config)[2]
-    assert identify._joint(motion, known_law(config, 2), config)[1].refutes == refuted
+    assert identify._identify_joint(motion, known_law(config, 2), config)[1].refutes == refuted

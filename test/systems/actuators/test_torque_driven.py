@@ -52,7 +52,7 @@ def test_gain_friction_and_armature_come_out_of_torques_in_another_unit() -> Non
 def test_a_replay_without_commands_starts_its_pieces_where_they_follow_best() -> None:
     """From filtered velocities they run 1.0 mrad off where the noise is 0.2 mrad; from fitted states 0.31 mrad."""
     _, motion = driven()
-    joint, _, _ = identify._joint(motion, known_law(CONFIG, CALF), CONFIG)
+    joint, _, _ = identify._identify_joint(motion, known_law(CONFIG, CALF), CONFIG)
     shown = replay_error(motion, replay_joint(motion, joint.law, CONFIG))
     assert shown == joint.replay
     assert shown.rmse < 2.0 * 2e-4
@@ -62,11 +62,11 @@ def test_efforts_that_hardly_move_a_body_tell_nothing_of_their_scale() -> None:
     """A UR10e's wrist: 98 % of its efforts are friction, and a fit makes a fifth of them explain the motion best."""
     _, motion = driven()
     light = replace(motion, torque=0.01 * motion.torque)
-    joint, objection, _ = identify._joint(light, known_law(CONFIG, CALF), CONFIG)
-    assert "how strong the drive is, and with it all else, this motion does not tell" in objection.text
+    joint, objection, _ = identify._identify_joint(light, known_law(CONFIG, CALF), CONFIG)
+    assert "this motion does not tell how strong the drive is, nor what is scaled by that" in objection.text
     assert not objection.refutes
     assert not any(p.identifiable for p in joint.parameters)
-    assert not identify._joint(motion, known_law(CONFIG, CALF), CONFIG)[1].text
+    assert not identify._identify_joint(motion, known_law(CONFIG, CALF), CONFIG)[1].text
 
 
 def test_a_gain_of_efforts_is_told_for_what_it_is() -> None:

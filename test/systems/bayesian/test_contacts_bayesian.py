@@ -202,7 +202,7 @@ def test_momentum_is_that_of_the_mass_matrix() -> None:
     ("which", "words", "message"),
     [
         ("leg", lambda run: stance_words(run, off=0.03), "'foot:universe' would have to pull"),
-        ("pendulum", lambda run: bounce_words(run, off=0.008), "strike at 0.349 s would have to at 0.34"),
+        ("pendulum", lambda run: bounce_words(run, off=0.008), "stated at 0.349 s comes out at 0.34"),
         (
             "pendulum",
             lambda run: bounce_words(run)[:2],

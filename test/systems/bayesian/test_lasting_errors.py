@@ -59,7 +59,7 @@ def test_errors_that_last_do_not_count_as_many() -> None:
     for k in range(1, len(error)):
         error[k] = KEEPS * error[k - 1] + np.sqrt(1.0 - KEEPS**2) * error[k]
     result = identify(replace(log, torque=log.torque + 0.5 * error), leg(), QUICK)
-    assert result.status.trusted and any("lasts" in text for text in result.findings)
+    assert result.status.trusted and any("errors of the model last" in text for text in result.findings)
     own = build_mechanism(leg(), QUICK, power=False).parameters
     wider = np.sqrt(np.diag(result.covariance)) / own.sigma[own.free]
     assert wider.max() < 1.0 + 1e-9, "the weighing adds information and takes none away"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a descent has converged: by its last step, or by several that together gain too little."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sysid_nodes.results.least_squares import SolveStatus
+from sysid_nodes.solvers.trajectory_least_squares.damped_step import Trial
+from sysid_nodes.solvers.trajectory_least_squares.problem import Point
+
+_TRUSTED = 1e-2
+"""Damping below which a small step or decrease is a property of the problem, not of the damping."""
+_HALF = 1.0
+"""Damping up to which a step is at least half of what each coordinate would take alone."""
+_REPEATED = 2
+"""Accepted steps in a row that gain less than the tolerance at damping up to that, whatever they promised: where the
+model kinks, damping never gets small."""
+_PATIENCE = 6
+"""Accepted steps that together must gain more than the tolerance, whatever each promised: at a kink the model promises
+again and again what it does not keep."""
+_ROUNDING = 1e-12
+"""Predicted relative decrease that the rounding of a sum of squares can hide."""
+
+
+class ConvergenceTest:
+    """Judges each accepted step of a descent, by itself and together with those before it.
+
+    Args:
+        cost_tolerance: relative decrease of the cost that counts as none.
+        step_tolerance: length of a step that counts as none, in conditional sigmas.
+    """
+
+    def __init__(self, cost_tolerance: float, step_tolerance: float) -> None:
+        self._cost_tolerance, self._step_tolerance = cost_tolerance, step_tolerance
+        self._repeated = 0
+        self._gains: deque[float] = deque(maxlen=_PATIENCE)
+
+    def judge(self, taken: Trial[Point], damping: float, before: float) -> SolveStatus | None:
+        """Whether a step taken from a point of that cost was the last; None where the descent goes on."""
+        enough = self._cost_tolerance * before
+        self._gains.append(taken.decrease)
+        idle = len(self._gains) == _PATIENCE and sum(self._gains) <= enough
+        if taken.share < 1.0:  # gains little for that alone
+            return SolveStatus.CONVERGED_COST if idle else None
+        gains_nothing = max(taken.decrease, taken.predicted) <= enough
+        self._repeated = self._repeated + 1 if damping <= _HALF and taken.decrease <= enough else 0
+        if damping <= _TRUSTED:
+            if taken.length <= self._step_tolerance:
+                return SolveStatus.CONVERGED_STEP
+            if not gains_nothing and is_hidden_by_rounding(taken, damping, before):
+                return SolveStatus.CONVERGED_ROUNDING
+        small = damping <= _TRUSTED and gains_nothing
+        if small or self._repeated >= _REPEATED or idle:
+            return SolveStatus.CONVERGED_COST
+        return None
+
+
+def is_hidden_by_rounding(trial: Trial[Point], damping: float, value: float) -> bool:
+    """Whether rounding of a cost of that value hides what a step gains; the step is more precise and may be taken."""
+    return damping <= _TRUSTED and trial.predicted <= _ROUNDING * value and abs(trial.decrease) <= _ROUNDING * value
