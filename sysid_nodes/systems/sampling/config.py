@@ -92,7 +92,7 @@ class HorizonsConfig:
 
     lengths: tuple[float, ...] = option((0.03, 0.03, 0.1), "of the clips of each level", unit="s", minimum=4e-3)
     clips: tuple[int, ...] = option((16, 24, 32), "of each level, for every ten seconds of motion", minimum=3)
-    iterations: tuple[int, ...] = option((6, 6, 8), "of each level at most", minimum=1)
+    iterations: tuple[int, ...] = option((5, 5, 7), "of each level at most", minimum=1)
     lost: float = option(
         2.0,
         "misfit of a settled clip, in units of the median one or of noise if that is more, beyond which it is left out",

@@ -29,7 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 _START_DAMPINGS = (1e-4, 1e-2, 1.0)
 _LARGEST_DAMPING = 1e4
-_ANEW = 2  # steps until derivatives are simulated again, those by the start states every other time
+_ANEW = 2  # steps until derivatives by the parameters are simulated again; those by the start states once, for the last
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Solution:
         lower, upper: (K,) held at that bound.
         converged: the last step was small.
         prior, loss: that it was solved with.
-        fresh: derivatives were simulated there, all of them.
+        fresh: all derivatives were simulated, there or a step before.
     """
 
     problem: ClipProblem
@@ -138,18 +138,18 @@ def solve_clips(
             break
         converged = 2.0 * step.shift < tolerance * _spread(cost, equations)
         problem = replace(problem, guess=problem.coordinates.state(problem.guess, starts))
-        parameters, damping, fresh = tried, max(damping * 0.1, 1e-6), False
+        parameters, damping, left = tried, max(damping * 0.1, 1e-6), iterations - number - 1
         if progress is not None:
             progress(cost)
-        if converged:  # so near that derivatives are still those
+        if converged or not left:  # so near that derivatives are still those
             rollout = rollout._replace(residual=residual.reshape(rollout.residual.shape))
             equations = _assemble(problem, rollout, parameters, prior, loss)
             break
-        rollout = _update(problem, rollout, step.parameters, starts, residual)
-        stale = (number + 1) % _ANEW > 0
-        if not stale and number + 1 < iterations:  # nothing would be solved with them after the last step
-            kept = None if (number + 1) % (2 * _ANEW) else rollout.by_start
-            rollout, fresh = _linearise(problem, parameters, kept), kept is None
+        rollout, fresh = _update(problem, rollout, step.parameters, starts, residual), False
+        stale = left > 1 and (number + 1) % _ANEW > 0
+        if not stale:
+            fresh = left == 1  # the last step, and the covariance, rest on no secants
+            rollout = _linearise(problem, parameters, None if fresh else rollout.by_start)
         equations = _assemble(problem, rollout, parameters, prior, loss)
     below, above = equations.active_bounds(parameters, lower, upper)
     return Solution(problem, parameters, equations, below, above, converged, prior, rollout, loss, fresh)

@@ -10,10 +10,13 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError, LogError
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.robots import load_robot
+from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
 from sysid_nodes.systems.sampling.gauss_newton import fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
+from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
+from sysid_nodes.systems.sampling.settling import settle_starts
 from sysid_nodes.systems.sampling.solve import choose_loss, solve_clips
 
 ROBOT = load_robot("go2")
@@ -80,6 +83,31 @@ def test_errors_rest_on_derivatives_simulated_where_the_search_ended(ended):
     true = assemble(rollout, first, end.parameters, end.prior, start, information, end.loss).reduced_hessian
     scale = np.sqrt(np.outer(true.diagonal(), true.diagonal()))
     np.testing.assert_allclose(fit.information / scale, true / scale, atol=1e-9)
+
+
+def test_derivatives_by_the_start_states_are_simulated_for_the_last_step_alone(walk, monkeypatch):
+    own, kept = walk.setting, []
+    length, first = 16, place_clips(walk.log, 16, 6, np.random.default_rng(3))
+    begin = own.guess.at(first)
+    problem = ClipProblem(walk.log, walk.config.noise, own.unknowns, own.simulator, first, length, begin)
+    settled = settle_starts(problem, walk.truth, 3)
+    plain = ClipProblem.rollout
+
+    def rollout(self, *args, by_start=None):
+        kept.append(by_start is not None)
+        return plain(self, *args, by_start=by_start)
+
+    monkeypatch.setattr(ClipProblem, "rollout", rollout)
+    prior = Gaussian(own.unknowns.column("guess"), own.unknowns.column("sigma") ** -2.0)
+    search = {"iterations": 5, "tolerance": 0.0, "robust": 4.0, "by_start": settled.by_start}
+    found = solve_clips(settled.problem, walk.truth, prior, own.unknowns.coarse, **search)
+    assert kept == [True, True, False], "at the beginning, after two steps, before the last"
+    assert found.fresh
+    assert found.linearise() is found
+    # What the covariance rests on was simulated a step before, at most: that step is small.
+    there = plain(found.problem, found.parameters, length * np.arange(len(first)), np.zeros((len(first), 36)))
+    error = np.linalg.norm(found.rollout.by_parameters - there.by_parameters)
+    assert error < 0.1 * np.linalg.norm(there.by_parameters)
 
 
 def test_simulations_that_do_not_follow_the_motion_claim_nothing(walk):
