@@ -84,6 +84,7 @@ SUBJECTS = {
         tuple(
             f"systems/interval/{name}.py"
             for name in (
+                "measured_windows",
                 "row_builder",
                 "row_parts",
                 "momentum_rows",
@@ -156,7 +157,7 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "reference, further = norm(moved), (age * entry.speed / np.sqrt(box.armature_lower) + moved) / INFLATE",
     ): "roundings are allowed for once more where it is used",
     (
-        "systems/interval/row_builder.py",
+        "systems/interval/measured_windows.py",
         "jump = np.abs(np.diff(v, axis=0)) >= (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12",
     ): "a millionth beyond the bound, of which 1e-12 is exactly there",
     (
@@ -206,8 +207,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
         "farther = (order > joint)[None, :, None]",
     ): "for the joint itself both are the same",
     ("systems/interval/positions.py", "better = found <= error"): "of two bounds that are equal either holds",
-    ("systems/interval/row_builder.py", "_HOPELESS = 1000001.0"): _USELESS,
-    ("systems/interval/row_builder.py", "_HOPELESS = 999999.0"): _USELESS,
+    ("systems/interval/measured_windows.py", "_HOPELESS = 1000001.0"): _USELESS,
+    ("systems/interval/measured_windows.py", "_HOPELESS = 999999.0"): _USELESS,
     ("intervals/rounding.py", "LIBM = 7.0 * EPS"): _MORE,
     ("intervals/rounding.py", "TINY = 2.0**- 1021"): _MORE,
     ("intervals/rounding.py", "return x * (1.0 + (operations + 3) * EPS) + TINY"): _MORE,

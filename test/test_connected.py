@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from shared.attribute_reads import Package
+from shared.bindings import walk
 
 from sysid_nodes.cli import demo, main
 from sysid_nodes.cli.systems import SYSTEMS
@@ -71,14 +72,6 @@ def tree(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-@cache
-def parts(node: ast.AST) -> tuple[ast.AST, ...]:
-    """A node and all below it, walked once."""
-    if isinstance(node, ast.Module):
-        return tuple(item for statement in node.body for item in parts(statement))
-    return tuple(ast.walk(node))
-
-
 def users() -> list[Path]:
     """Code that counts as a use."""
     return [
@@ -92,7 +85,7 @@ def users() -> list[Path]:
 
 def imports(node: ast.AST) -> Iterator[tuple[str, str]]:
     """Module and name of every import below a node; no name for a module as a whole."""
-    for item in parts(node):
+    for item in walk(node):
         if isinstance(item, ast.Import):
             yield from ((alias.name, "") for alias in item.names)
         elif isinstance(item, ast.ImportFrom):
@@ -111,7 +104,7 @@ def source(module: str, name: str) -> tuple[str, str]:
 
 def neighbours(file: Path) -> set[str]:
     """Modules that a file imports, or names in a string, to be run."""
-    strings = {item.value for item in parts(tree(file)) if isinstance(item, ast.Constant) and item.value in FILES}
+    strings = {item.value for item in walk(tree(file)) if isinstance(item, ast.Constant) and item.value in FILES}
     return {found for pair in imports(tree(file)) if (found := source(*pair)[0]) in FILES} | strings
 
 
@@ -180,7 +173,7 @@ def test_reports_and_commands_of_systems_do_not_rest_on_one_another(floor: str, 
 
 def uses(node: ast.AST) -> Iterator[str]:
     """Names that are read below a node."""
-    for item in parts(node):
+    for item in walk(node):
         if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
             yield item.id
         elif isinstance(item, ast.Attribute):
@@ -193,12 +186,12 @@ def references(name: str, module: ast.Module) -> Iterator[tuple[str, str]]:
     Another one of the same name is no use, nor is being imported or listed in __all__. No name: a module as a whole.
     """
     places: dict[str, tuple[str, str]] = {}
-    for item in parts(module):
+    for item in walk(module):
         if isinstance(item, ast.Import | ast.ImportFrom):
             for found, alias in zip(imports(item), item.names, strict=True):
                 places[alias.asname or alias.name] = source(*found)
     for statement in module.body:
-        own, below = getattr(statement, "name", None), parts(statement)
+        own, below = getattr(statement, "name", None), walk(statement)
         held = {id(item.value): item.attr for item in below if isinstance(item, ast.Attribute)}
         for item in below:
             if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load) and item.id != own:
@@ -240,7 +233,7 @@ def everything_read() -> frozenset[str]:
     templates = (ROOT / "sysid_nodes" / "reports" / "templates").glob("*.j2")
     found = set(re.findall(r"\w+", " ".join(file.read_text(encoding="utf-8") for file in templates)))
     for file in users():
-        strings = (item.value for item in parts(tree(file)) if isinstance(item, ast.Constant))
+        strings = (item.value for item in walk(tree(file)) if isinstance(item, ast.Constant))
         found |= {word for text in strings if isinstance(text, str) and " " not in text for word in text.split(".")}
         found |= set(uses(tree(file)))
     return frozenset(found)

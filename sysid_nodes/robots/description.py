@@ -153,7 +153,7 @@ def build_robot(
         body: default link; empty for the floating base, or where it is fixed, the one moved by the last joint.
 
     Raises:
-        RobotError: the URDF does not parse, is not physical, or lacks the body or any actuated joint.
+        RobotError: the URDF does not parse, is not physical, or lacks the body, an actuated joint or one of `joints`.
     """
     parsed = parse_urdf(text, source=source, locked=locked)
     model = _build_model(parsed, source, floating_base=floating_base)
@@ -164,6 +164,8 @@ def build_robot(
     wraps = np.array([parsed.joint_types[joint] == "continuous" for joint in names])
     encoder_step = np.zeros(len(names))
     if joints is not None and joints.names:
+        if strange := [joint for joint in joints.names if joint not in names]:
+            raise RobotError(f"constants are given for joint '{strange[0]}', which it does not have", source=source)
         limits = _overlay(limits, joints.limits, joints.names, names)
         motor = _overlay(motor, joints.motor, joints.names, names)
         wraps = _scatter(wraps, joints.wraps, joints.names, names)

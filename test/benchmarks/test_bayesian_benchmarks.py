@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shared.benchmark_report import only_report
+from shared.quick_and_slow import mark_slow
 
 from benchmarks import bayesian_coverage, bayesian_loops, bayesian_real, bayesian_speed, bayesian_symmetry
 from benchmarks.bayesian_log import leg_run
@@ -57,7 +58,9 @@ def test_real_logs_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no logs under" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "stages"), [("pendulum", 25), ("four-bar leg", 50)])
+@pytest.mark.parametrize(
+    ("name", "stages"), mark_slow([("pendulum", 25), ("four-bar leg", 50)], but=[("pendulum", 25)])
+)
 def test_fatrop_finds_the_same_minimum(name: str, stages: int) -> None:
     """The cost is derived twice, and minimised by two methods; the leg moves after 25 stages only."""
     pytest.importorskip("casadi")

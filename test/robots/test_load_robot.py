@@ -12,7 +12,8 @@ import pytest
 
 from sysid_nodes import robots
 from sysid_nodes.exceptions import RobotError
-from sysid_nodes.robots import load_robot, robot_names
+from sysid_nodes.robots import build_robot, load_robot, robot_names
+from sysid_nodes.robots.description import Joints
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 ARM = f"""<?xml version="1.0" encoding="utf-8"?>
@@ -218,6 +219,12 @@ def test_bad_request(arguments: dict[str, str], message: str) -> None:
 def test_missing_or_fixed_body(link: str, message: str) -> None:
     with pytest.raises(RobotError, match=message):
         load_robot("", urdf_text=ARM).body_index(link)
+
+
+def test_constants_of_a_joint_that_is_not_there_are_refused() -> None:
+    """A misspelt joint would go without them, unnoticed."""
+    with pytest.raises(RobotError, match="constants are given for joint 'elbo', which it does not have"):
+        build_robot(ARM, joints=Joints(("shoulder", "elbo"), encoder_step=np.full(2, 1e-3)))
 
 
 def test_own_urdf_of_a_known_robot_keeps_its_constants() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from shared.bindings import bindings, defined, fields
+from shared.bindings import bindings, defined, fields, walk
 
 Types = frozenset[str]
 NONE: Types = frozenset()
@@ -48,7 +48,7 @@ class Package:
         self.classes = {
             f"{module}.{item.name}": item
             for module, tree in trees.items()
-            for item in ast.walk(tree)
+            for item in walk(tree)
             if isinstance(item, ast.ClassDef)
         }
 
@@ -77,7 +77,7 @@ class Package:
 
     @cached_property
     def _strings(self) -> set[str]:
-        items = (item for tree in self._trees.values() for item in ast.walk(tree) if isinstance(item, ast.Constant))
+        items = (item for tree in self._trees.values() for item in walk(tree) if isinstance(item, ast.Constant))
         return {item.value for item in items if isinstance(item.value, str)}
 
     def _expressions(self, inside: str) -> Iterator[tuple[Place, ast.AST]]:
@@ -91,14 +91,14 @@ class Package:
                 yield from self._below(item.body, Place(place.module, f"{place.module}.{item.name}", place.names))
             elif isinstance(item, ast.FunctionDef) and item.name != "__post_init__":  # checking is no use
                 inner = self._place(item, place)
-                yield from ((inner, found) for found in ast.walk(item))
+                yield from ((inner, found) for found in walk(item))
             elif isinstance(item, ast.AnnAssign):
                 if not place.owner:  # a table of functions
-                    arguments = [found.arg for found in ast.walk(item) if isinstance(found, ast.arg)]
+                    arguments = [found.arg for found in walk(item) if isinstance(found, ast.arg)]
                     place = Place(place.module, "", {name: [(item.annotation, place)] for name in arguments})
-                    yield from ((place, found) for found in ast.walk(item))
+                    yield from ((place, found) for found in walk(item))
             elif not isinstance(item, ast.FunctionDef):
-                yield from ((place, found) for found in ast.walk(item))
+                yield from ((place, found) for found in walk(item))
 
     # -- types
 

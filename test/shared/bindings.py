@@ -5,6 +5,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+
+
+@cache
+def walk(node: ast.AST) -> tuple[ast.AST, ...]:
+    """A node and all below it; each is walked once, however often anybody asks."""
+    if isinstance(node, ast.Module | ast.ClassDef):
+        return (node, *(item for child in ast.iter_child_nodes(node) for item in walk(child)))
+    return tuple(ast.walk(node))
 
 
 def fields(item: ast.ClassDef) -> Iterator[str]:
@@ -14,7 +23,7 @@ def fields(item: ast.ClassDef) -> Iterator[str]:
 
 def defined(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     """Names of a module: classes, functions, imports, and values or annotations of constants."""
-    for item in ast.walk(tree):
+    for item in walk(tree):
         if isinstance(item, ast.ImportFrom):
             yield from ((alias.asname or alias.name, item) for alias in item.names)
     for item in tree.body:
@@ -26,9 +35,14 @@ def defined(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
             yield from ((target.id, item.value) for target in item.targets if isinstance(target, ast.Name))
 
 
-def bindings(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+@cache
+def bindings(function: ast.FunctionDef) -> tuple[tuple[ast.expr, ast.expr], ...]:
     """Targets below a function, each with the value that it gets; a parameter with its annotation."""
-    for item in ast.walk(function):
+    return tuple(_bindings(function))
+
+
+def _bindings(function: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for item in walk(function):
         if isinstance(item, ast.arg):
             if item.annotation is not None:
                 yield ast.Name(item.arg, ast.Store()), item.annotation

@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 
 
-def refusal(node: str, *words: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    """Exit status and stderr of a node that is started with words after --ros-args."""
+def check_refusal(line: str, node: str, *words: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A node that is started with words after --ros-args ends with status 2, and says why in one line."""
     handler = signal.getsignal(signal.SIGINT)  # an executable takes it for itself
     try:
         status = importlib.import_module(f"sysid_nodes.ros.nodes.{node}").main(["--ros-args", *words])
     finally:
         signal.signal(signal.SIGINT, handler)
-    return status, capfd.readouterr().err
+    errors = capfd.readouterr().err
+    assert status == 2, errors
+    assert errors.count("\n") == 1, errors
+    assert node in errors and line in errors
 
 
 def check_that_configuring_says(line: str, node: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.kernel.window_samples import compiled_windows
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.systems.interval.error_radius import (
@@ -25,6 +24,7 @@ from sysid_nodes.systems.interval.error_radius import (
     MotionBounds,
     body_coefficients,
 )
+from sysid_nodes.systems.interval.measured_windows import MeasuredWindows, WindowMeasurer
 from sysid_nodes.systems.interval.momentum_rows import (
     CAUSES,
     FRICTION_SIGN,
@@ -38,7 +38,7 @@ from sysid_nodes.systems.interval.momentum_rows import (
 )
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.nominal_radius import nominal_radius
-from sysid_nodes.systems.interval.positions import Positions, bound_positions
+from sysid_nodes.systems.interval.positions import Positions
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_parts import EDGES_COUNTED, RowParts, by_place
 from sysid_nodes.systems.interval.torque_integrals import TorqueIntegrals, integrate_torque
@@ -52,20 +52,8 @@ Edges = npt.NDArray[np.intp]
 _ITEMS = (TORQUE_RATE, POSITION, VELOCITY, SAMPLING)
 """Causes that the noise model `window` counts as part of the torque error."""
 
-_HOPELESS = 1e6
-
 _ROUNDING_SHARE = 1e-11
 """Rounding of a regressor entry relative to the sum of the magnitudes it adds up; double precision keeps 1e-13."""
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """Windows of samples, the largest true speed (W, n) in them, their roughness and their positions."""
-
-    windows: WindowedSamples
-    speed: Array
-    roughness: tuple[Array, Array]
-    positions: Positions
 
 
 @dataclass(frozen=True)
@@ -118,10 +106,10 @@ class RowBuilder:
         self._armature = size[unknowns.motor_slice("armature")]
         gain = unknowns.motor_slice("torque gain")
         self._gain = size[gain]
-        self._least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
         self._load = np.zeros(n) if transmitted is None else size[unknowns.motor_slice("load friction")]
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
-        self._latest: _Measured | None = None
+        least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
+        self._measurer = WindowMeasurer(reach, noise, 2.0 * self._coulomb / least_gain)
 
     def build(self, samples: JointSamples, edges: Edges, about: Array | None = None) -> MomentumRows:
         """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included.
@@ -136,7 +124,7 @@ class RowBuilder:
 
     def draft(self, samples: JointSamples, edges: Edges) -> Draft:
         """Rows whose radius lacks what errors of the motion add."""
-        measured = self._measure(samples, edges)
+        measured = self._measurer.measure(samples, edges)
         windows, positions = measured.windows, measured.positions
         torque = integrate_torque(windows, self._noise)
         coefficients, jump = self._coefficients(windows, positions, torque)
@@ -192,71 +180,8 @@ class RowBuilder:
         )
 
     def violations(self, samples: JointSamples, edges: Edges) -> Mapping[str, npt.NDArray[np.bool_]]:
-        """Windows (W,) in which the samples themselves contradict an assumption, by assumption.
-
-        Such a window proves nothing and must not be used; which assumption failed is a finding.
-        """
-        noise = self._noise
-        if not noise.itemised:
-            return {}
-        measured = self._measure(samples, edges)
-        windows = measured.windows
-        dt, stamp = windows.dt, windows.stamp_error
-        v, q = samples.qd, samples.q
-        dv = self._velocity_error(stamp)
-        jump = np.abs(np.diff(v, axis=0)) > (noise.acceleration * dt + 2.0 * dv) * 1.000001 + 1e-12
-        slides = np.isfinite(self._reach.travel)
-        reached = noise.position[slides] + (np.abs(v[:, slides]) + dv[slides]) * stamp + 1e-12
-        outside = np.abs(q[:, slides]) > self._reach.travel[slides] + reached
-        found = {
-            "sliding joint beyond its limits": outside[1:] | outside[:-1],
-            "acceleration above its bound": jump,
-        }
-        if not noise.hold:
-            found["torque rate above its bound"] = self._torque_jumps(windows)
-        failed = {name: windows.any(mask) for name, mask in found.items()}
-        failed["velocity at odds with position"] = np.logical_not(measured.positions.possible)
-        return failed
-
-    def _torque_jumps(self, windows: WindowedSamples) -> npt.NDArray[np.bool_]:
-        """(N - 1, n) whether torque changes by more than its rate, its errors and a flip of friction allow."""
-        noise, e = self._noise, windows.samples.tau
-        error = noise.torque_relative * np.abs(e) + noise.torque_absolute + noise.torque_rate * windows.stamp_error
-        flip = np.where(windows.sign_certain, 0.0, 2.0 * self._coulomb / self._least_gain)
-        allowed = noise.torque_rate * windows.dt + flip + error[1:] + error[:-1]
-        return np.asarray(np.abs(np.diff(e, axis=0)) > allowed * 1.000001 + 1e-12)
-
-    def _measure(self, samples: JointSamples, edges: Edges) -> _Measured:
-        """Once for windows that are judged first and then made rows of."""
-        found = self._latest
-        if found is None or found.windows.samples is not samples or not np.array_equal(found.windows.edges, edges):
-            # Stamps since 1970 in double precision are rounded to a quarter microsecond.
-            stamp = self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
-            windows = WindowedSamples(samples, edges, stamp, self._sign_certain(samples, stamp))
-            speed, roughness = self._speed(windows), self._roughness(windows)
-            found = _Measured(windows, speed, roughness, self._positions(windows, speed, roughness))
-        self._latest = found
-        return found
-
-    def _sign_certain(self, samples: JointSamples, stamp: float) -> npt.NDArray[np.bool_]:
-        """(N - 1, n) whether no velocity within the acceleration bound can reach zero between two samples."""
-        noise, v, dt, dv = self._noise, samples.qd, np.diff(samples.t), self._velocity_error(stamp)
-        if (kernel := compiled_windows()) is not None:
-            return np.asarray(kernel.sign_certain(dt, np.ascontiguousarray(v), dv, noise.acceleration))
-        speed = np.abs(v)
-        lowest = np.minimum(speed[1:], speed[:-1]) - dv
-        middle = 0.5 * (speed[1:] + speed[:-1]) - dv - 0.5 * noise.acceleration * dt[:, None]
-        return np.asarray((v[1:] * v[:-1] > 0.0) & (lowest > 0.0) & (middle > 0.0))
-
-    def _positions(self, windows: WindowedSamples, speed: Array, roughness: tuple[Array, Array]) -> Positions:
-        noise, samples, dt = self._noise, windows.samples, windows.dt
-        rough, smooth = roughness
-        dv = self._velocity_error(windows.stamp_error)
-        creep = np.hstack([dt, rough / 4.0, smooth / 12.0]) @ np.stack([dv, noise.acceleration, noise.jerk])
-        error = noise.position + speed * windows.stamp_error
-        if not noise.itemised:
-            creep = np.full_like(creep, _HOPELESS)  # no bound on the velocity: the readings stay as they are
-        return bound_positions(samples.q, samples.qd, dt.ravel(), windows.edges, error, creep)
+        """Windows (W,) in which the samples themselves contradict an assumption, see `WindowMeasurer`."""
+        return self._measurer.violations(samples, edges)
 
     def _coefficients(
         self, windows: WindowedSamples, positions: Positions, torque: TorqueIntegrals
@@ -290,7 +215,7 @@ class RowBuilder:
             coefficients[:, joints, n * (10 + term) + joints] = column
         return coefficients, jump
 
-    def _motion_bounds(self, measured: _Measured) -> MotionBounds:
+    def _motion_bounds(self, measured: MeasuredWindows) -> MotionBounds:
         windows, speed = measured.windows, measured.speed
         rough, smooth = measured.roughness
         return MotionBounds(
@@ -300,7 +225,7 @@ class RowBuilder:
             cube=windows.sum(windows.dt**3).ravel(),
             speed=speed,
             dq=measured.positions.error,
-            dv=np.broadcast_to(self._velocity_error(windows.stamp_error), speed.shape),
+            dv=np.broadcast_to(measured.velocity_error, speed.shape),
             acceleration=self._noise.acceleration,
             jerk=self._noise.jerk,
         )
@@ -332,24 +257,3 @@ class RowBuilder:
         if not self._noise.itemised:
             radius[:, :, [CAUSES.index(cause) for cause in _ITEMS]] = 0.0
         return radius
-
-    def _speed(self, windows: WindowedSamples) -> Array:
-        """(W, n) largest true speed anywhere in a window."""
-        noise, speed = self._noise, np.abs(windows.samples.qd)
-        pause = windows.maximum(windows.dt)
-        top = windows.maximum(np.maximum(speed[1:], speed[:-1]))
-        return np.asarray(top + noise.velocity + noise.acceleration * (windows.stamp_error + 0.5 * pause))
-
-    def _roughness(self, windows: WindowedSamples) -> tuple[Array, Array]:
-        """(N - 1, 1) dt^2 of the intervals in which acceleration may jump, dt^3 of the others.
-
-        Without a bound on jerk, and where friction may flip, it may jump anywhere; else only at the samples, that is
-        within the stamp's error of a stamp: a kink at eps from an end costs eps dt of the slope.
-        """
-        dt = windows.dt
-        smooth = np.logical_and(windows.sign_certain.all(axis=1), (self._noise.jerk > 0.0).all())[:, None]
-        return np.where(smooth, 8.0 * windows.stamp_error * dt, dt**2), np.where(smooth, dt**3, 0.0)
-
-    def _velocity_error(self, stamp: float) -> Array:
-        """(n,) largest error of a velocity reading taken for the one at its stamp [rad/s]."""
-        return self._noise.velocity + self._noise.acceleration * stamp

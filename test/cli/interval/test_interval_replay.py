@@ -200,7 +200,7 @@ def test_relaxing_is_enough_where_torques_stray_ever_further(
         fields["effort"] = [tau * (1.0 + 1.6 * k / 500.0) for tau in fields["effort"]]
         return fields
 
-    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(501) / 500.0), stray)
+    bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(301) / 500.0), stray)
     words = ["replay", str(bag), *PAPER, "--out", str(tmp_path / "out"), "--set", "noise.torque_rate=1000"]
     assert main([*words, "--relax"]) == 0
     told = capsys.readouterr()

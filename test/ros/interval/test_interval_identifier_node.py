@@ -29,6 +29,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from shared.joint_state_messages import messages
 from shared.kinova_motion import START, measure
+from shared.quick_and_slow import mark_slow
 from shared.recorded import record
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
@@ -137,7 +138,7 @@ def test_reset_goes_back_to_the_prior_and_learns_again(bench: Any, motion: Joint
 
 
 @pytest.mark.usefixtures("blank_figures")
-@pytest.mark.parametrize("method", ["set_membership", "sensitivity"])
+@pytest.mark.parametrize("method", mark_slow(["set_membership", "sensitivity"], but=["set_membership"]))
 def test_save_writes_what_a_replay_of_the_same_messages_writes(
     bench: Any, motion: JointSamples, tmp_path: Path, method: str, project_root: Path
 ) -> None:

@@ -18,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from shared import children
 from shared.quick_and_slow import mark_slow
-from shared.refusal import refusal
+from shared.refusal import check_refusal
 
 from sysid_nodes.robots import load_robot
 from sysid_nodes.ros.conversions import to_stamp
@@ -189,11 +189,7 @@ def test_a_stop_while_it_starts_is_clean_too(executables: Any, stage: str, stop:
 def test_what_cannot_start_says_so_in_one_line_and_exits_with_2(
     arguments: list[str], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    status, errors = refusal("interval_identifier", *arguments, capfd=capfd)
-    assert status == 2
-    lines = errors.strip().splitlines()
-    assert len(lines) == 1
-    assert line in lines[0]
+    check_refusal(line, "interval_identifier", *arguments, capfd=capfd)
 
 
 @pytest.mark.parametrize("text", [None, "/**:\n  ros__parameters: [\n"], ids=["absent", "not YAML"])

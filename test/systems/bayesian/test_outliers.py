@@ -26,13 +26,16 @@ def contaminated(rng: np.random.Generator, share: float) -> np.ndarray:
 def fitted_mean(y: np.ndarray, loss: str) -> tuple[float, float]:
     """A mean by reweighted least squares, and its variance as a descent with these weights states it."""
     kinds, weight = np.zeros((COUNT, 1), dtype=np.intp), np.ones((COUNT, 1))
+    mean = np.inf
     for _ in range(ROUNDS):
-        mean = float(np.average(y, weights=weight[:, 0]))
+        before, mean = mean, float(np.average(y, weights=weight[:, 0]))
         leverage = weight / weight.sum()
         own = Influence(np.sqrt(weight) * (y - mean)[:, None], leverage, np.zeros((0, 1, 0)))
         found = reweigh(own, weight, kinds, 2, LOSSES[loss], known=False)
         variance = found.factor[0] * float(np.sum(found.psi**2) / np.sum(1.0 - leverage))
         weight = found.weight
+        if abs(mean - before) < 1e-6:  # of a sigma of .07: nothing changes any more
+            break
     return mean, variance / float(weight.sum())
 
 

@@ -24,6 +24,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import NoiseConfig
 from sysid_nodes.systems.interval.error_radius import POSITION, SAMPLING, VELOCITY
+from sysid_nodes.systems.interval.measured_windows import sign_certain
 from sysid_nodes.systems.interval.momentum_rows import (
     FRICTION_SIGN,
     ROUNDING,
@@ -474,9 +475,9 @@ def test_a_slow_sample_makes_the_sign_before_and_after_it_uncertain(
     found = scene(spinner(0.1), np.random.default_rng(0), acceleration=1.0, speed=1.0, dt=0.01, duration=0.1)
     noise = replace(bounded(found, velocity=0.05), acceleration=np.ones(1))
     t, speed = 0.01 * np.arange(6), np.array([0.9, 0.9, 0.04, 0.9, 0.9, 0.9])[:, None]
-    certain = found.builder(noise)._sign_certain(JointSamples(("j",), t, 0.0 * speed, speed, 0.0 * speed), 0.0)
+    certain = sign_certain(JointSamples(("j",), t, 0.0 * speed, speed, 0.0 * speed), noise, 0.0)
     np.testing.assert_array_equal(certain[:, 0], [True, False, False, True, True])
     samples = JointSamples(("j",), 170.0 * t, 0.0 * speed, speed, 0.0 * speed)  # .85 rad/s are gone after 1.7 s / 2
-    assert not found.builder(noise)._sign_certain(samples, 0.0).any()
+    assert not sign_certain(samples, noise, 0.0).any()
     samples = JointSamples(("j",), 160.0 * t, 0.0 * speed, speed, 0.0 * speed)
-    assert found.builder(noise)._sign_certain(samples, 0.0)[0, 0]
+    assert sign_certain(samples, noise, 0.0)[0, 0]

@@ -16,7 +16,7 @@ from sysid_nodes.data import Bounds, JointSamples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.models.regressors import momentum_regressors
-from sysid_nodes.systems.interval import row_builder
+from sysid_nodes.systems.interval import measured_windows, row_builder
 from sysid_nodes.systems.interval.error_radius import (
     BODY_CAUSES,
     body_coefficients,
@@ -78,7 +78,7 @@ def test_shares_of_the_motor_and_of_the_motion(
         seen.update(error=error, creep=creep)
         return bound_positions(q, qd, dt, edges, error, creep)
 
-    monkeypatch.setattr(row_builder, "bound_positions", kept)
+    monkeypatch.setattr(measured_windows, "bound_positions", kept)
     samples = JointSamples(spinner(0.2).joint_names, T, 0.0 * QD, QD, TAU)
     made = builder(jerk=jerk, torque_curvature=curvature, hold=hold != "no", until=hold == "until")
     draft = made.draft(samples, EDGES)
