@@ -82,11 +82,10 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: 
         found = reweigh(own[name], weight, kinds, count + 1, loss, known)
         return found.weight, np.sqrt(_ratios(own[name], found, kinds, count + 1)[:count])
 
-    columns = own["position"].residual.shape
-    by_position, position = judge(
-        "position", weights.position[read], np.tile(np.arange(columns[1]), (columns[0], 1)), columns[1]
-    )
+    joints = own["position"].residual.shape[1]
     # What is not counted is of a kind of its own.
+    held = np.where(problem.stands[read], joints, np.arange(joints))
+    by_position, position = judge("position", weights.position[read], held, joints)
     by_torque, torque = judge("torque", weights.torque[there], np.where(problem.turning[there], m, np.arange(m)), m)
     by_power, power = judge("power", weights.power[meter][:, None], _turns(problem).astype(np.intp), 1)
     full.position[read], full.torque[there], full.power[meter] = by_position, by_torque, by_power[:, 0]

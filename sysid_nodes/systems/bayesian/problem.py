@@ -34,6 +34,7 @@ from sysid_nodes.systems.bayesian.impact_residuals import linearise_impact
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
 from sysid_nodes.systems.bayesian.rows import Rows
+from sysid_nodes.systems.bayesian.standing import smoothed_stretches, standing_stages
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -144,12 +145,31 @@ class MechanismProblem:
     def _position(self, point: Estimate) -> Blocks:
         read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
         stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
-        sigma = self.position_noise[read]
-        sigma = sigma / np.sqrt(self._weights.position[np.ix_(stages, read)])
-        value = (point.q - self.log.position)[np.ix_(stages, read)] / sigma
+        at = np.ix_(stages, read)
+        sigma = np.where(self.stands[at], FINEST, self.position_noise[read] / np.sqrt(self._weights.position[at]))
+        value = (point.q - self._readings)[at] / sigma
         jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
         return Blocks(stages, value, jacobian, measures=True)
+
+    @cached_property
+    def stands(self) -> BoolArray:
+        """(N, n) stages at which a joint is held to its smoothed readings (standing.py).
+
+        Not where loops close: joints that hold each other cannot all be where their readings say.
+        """
+        own, found = self.mechanism.parameters, np.zeros(self.log.position.shape, dtype=np.bool_)
+        if not self.mechanism.closures.count:
+            found[:, own.motors] = standing_stages(self.turning)
+        return found
+
+    @cached_property
+    def _readings(self) -> Array:
+        """(N, n) positions, smoothed where a joint stands."""
+        position = self.log.position.copy()
+        for j in np.flatnonzero(self.stands.any(axis=0)):
+            position[:, j] = smoothed_stretches(position[:, j], self.stands[:, j], self.log.step)
+        return position
 
     @property
     def position_noise(self) -> Array:

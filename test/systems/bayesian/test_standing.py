@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joints that stand are where their readings say, whatever would explain the torques of others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import true_mechanism
+from sysid_nodes.systems.bayesian import MechanismLog
+from sysid_nodes.systems.bayesian.descent import fit
+from sysid_nodes.systems.bayesian.mechanism import Motion
+from sysid_nodes.systems.bayesian.standing import smoothed_stretches, standing_stages, stretches
+
+Array = npt.NDArray[np.float64]
+
+STEP, COUNT, NOISE = 0.01, 300, 3e-4
+
+
+def test_stretches_of_flags() -> None:
+    assert stretches(np.array([1, 1, 0, 1, 0, 0, 1], dtype=np.bool_)) == [(0, 2), (3, 4), (6, 7)]
+    assert stretches(np.zeros(3, dtype=np.bool_)) == []
+
+
+def test_a_joint_that_turns_does_not_stand() -> None:
+    """Nine stages are a turn and ten a stand; a position has to be of three torques that tell nothing."""
+    untold = np.zeros((98, 2), dtype=np.bool_)
+    untold[20:29, 0] = untold[20:30, 1] = True
+    untold[90:, 1] = True
+    untold[:12, 1] = True
+    stands = standing_stages(untold)
+    assert not stands[:, 0].any()
+    assert np.flatnonzero(stands[:, 1]).tolist() == [*range(12), *range(22, 30)]
+
+
+def test_readings_of_a_joint_that_stands_are_smoothed() -> None:
+    """It sags by a milliradian. A sixteenth of white noise's differences of second order is left at most: a joint that
+    is seen for two seconds shakes by less than a hundredth; ends count as well. One outlier is not followed."""
+    rng, t = np.random.default_rng(0), STEP * np.arange(COUNT)
+    true = 0.4 + 1e-3 * np.exp(-t)
+    read = true + NOISE * rng.standard_normal(COUNT)
+    read[120] += 0.05
+    read[130] = np.nan
+    stands = np.zeros(COUNT, dtype=np.bool_)
+    stands[50:250] = True
+    found = smoothed_stretches(read, stands, STEP)
+    np.testing.assert_array_equal(found[~stands], read[~stands])
+    assert np.std(np.diff(found[stands], 2)) < np.sqrt(6.0) * NOISE / 16.0
+    assert np.abs(found - true)[stands].max() < NOISE
+    short = np.zeros(COUNT, dtype=np.bool_)
+    short[:12] = True  # with five beside, too few to tell
+    np.testing.assert_array_equal(smoothed_stretches(read, short, STEP), read)
+    flat = np.full(COUNT, 0.3)
+    np.testing.assert_array_equal(smoothed_stretches(flat, stands, STEP), flat)
+
+
+def test_a_joint_that_stands_does_not_explain_noise_of_another() -> None:
+    """Torques of joint 1 are noisy, and joint 2 would only have to shake for them to be explained: by its readings it
+    might, by a tenth of them it must not. It moves in the second half of the log, where it is as free as any."""
+    own, rng = bench_robot("pendulum"), np.random.default_rng(1)
+    own = replace(own, config=replace(own.config, step=STEP))
+    mechanism = true_mechanism(own)
+    t, rate = STEP * np.arange(COUNT), np.array([3.0, 5.0])
+    phase = rate * t[:, None] - [0.0, rate[1] * t[COUNT // 2]]
+    reach = np.stack([np.ones(COUNT), t > t[COUNT // 2]], axis=1)
+    q = own.rest + reach * np.array([1.0, 0.5]) * (np.sin(phase) - [0.0, 1.0] * phase * np.exp(-phase))
+    v, a = np.gradient(q, STEP, axis=0), np.gradient(np.gradient(q, STEP, axis=0), STEP, axis=0)
+    torque = mechanism.torque(Motion(q, v, a, np.zeros((COUNT, 0))), mechanism.parameters.mean)
+    read = q + NOISE * rng.standard_normal(q.shape)
+    torque += 0.03 * rng.standard_normal(q.shape)
+    log = MechanismLog(0.0, STEP, read, torque, np.full(COUNT, np.nan))
+    fitted = fit(mechanism, log, own.config, None)
+    found = fitted.problem.motion(fitted.found.best.point.point).a[:, 1]
+    white = np.sqrt(6.0) * NOISE / STEP**2
+    assert np.std(found[5 : COUNT // 2 - 15]) < 0.1 * white
+    assert fitted.problem.noise.position[1] == np.clip(fitted.problem.noise.position[1], 0.7 * NOISE, 1.3 * NOISE)
