@@ -51,17 +51,17 @@ ABLATIONS: dict[str, Mapping[str, Any]] = {
     "clips of 30 ms only": {
         "sampling.horizons.lengths": (0.03, 0.03),
         "sampling.horizons.clips": (16, 32),
-        "sampling.horizons.iterations": (6, 8),
+        "sampling.horizons.iterations": (5, 7),
     },
     "clips up to 0.2 s": {
         "sampling.horizons.lengths": (0.03, 0.1, 0.2),
         "sampling.horizons.clips": (16, 24, 24),
-        "sampling.horizons.iterations": (6, 6, 8),
+        "sampling.horizons.iterations": (5, 5, 7),
     },
     "clips of 0.2 s at once": {
         "sampling.horizons.lengths": (0.2, 0.2),
         "sampling.horizons.clips": (24, 24),
-        "sampling.horizons.iterations": (6, 8),
+        "sampling.horizons.iterations": (5, 7),
     },
     "as in the paper": {"sampling.method": "paper"},
 }

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.shooting.problem import Array, Gaussian, IntArray, Rollout
-from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -165,7 +165,7 @@ def assemble(
     prior: Gaussian,
     moved: Array,
     information: Array,
-    loss: Huber | None,
+    loss: Loss | None,
 ) -> Equations:
     """Normal equations of a rollout.
 

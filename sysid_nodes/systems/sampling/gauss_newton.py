@@ -2,7 +2,8 @@
 """Sampled Gauss-Newton: parameters and the clips' start states together, over longer and longer clips.
 
 The covariance is the block jackknife's, blocks being clips: a sandwich that counts what residuals do show of the
-model's errors instead of what the sensors' noise promises. The priors' part of it is their own: with H the Hessian,
+model's errors instead of what the sensors' noise promises, and no standard deviation is smaller than the latter. The
+priors' part of it is their own: with H the Hessian,
 
     Cov = jackknife + H^-1 P H^-1 + sum s s',     P the priors' information,
 
@@ -56,7 +57,7 @@ class Fit:
     Attributes:
         vector: (K,).
         covariance: (K, K); zero for what a bound holds.
-        plain: (K, K) what the stated noise alone would leave.
+        plain: (K, K) what white residuals, of the stated noise or of a clip's own misfit if that is more, would leave.
         information: (K, K) its Fisher information, bounds left out of account, priors included.
         freedom: (K,) degrees of freedom of Student's distribution.
         lower, upper: (K,) whether a bound holds it.
@@ -224,8 +225,11 @@ def _spread(found: Solution, clips: int) -> Covariance:
 
 def _covariance(found: Solution, clips: int) -> tuple[Array, Array]:
     spread = _spread(found, clips)
+    # A jackknife of few blocks may be smaller than what white residuals of each clip's own size leave: by chance.
+    least, own = np.diag(spread.plain), np.diag(spread.matrix)
+    widen = np.sqrt(np.maximum(np.divide(least, own, out=np.ones_like(own), where=own > 0.0), 1.0))
     prior = spread.plain * found.equations.information @ spread.plain
-    return spread.matrix + prior, spread.freedom
+    return np.outer(widen, widen) * spread.matrix + prior, spread.freedom
 
 
 def _block(problem: ClipProblem, clips: int) -> int:

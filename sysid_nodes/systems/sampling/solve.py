@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.shooting import Gaussian, Rollout
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
-from sysid_nodes.solvers.trajectory_least_squares.robust import Huber
+from sysid_nodes.systems.sampling.clip_loss import ClipLoss
 from sysid_nodes.systems.sampling.problem import ClipProblem
 from sysid_nodes.systems.sampling.settling import secant
 
@@ -54,7 +54,7 @@ class Solution:
     converged: bool
     prior: Gaussian
     rollout: Rollout
-    loss: Huber | None
+    loss: ClipLoss | None
     fresh: bool
 
     def linearise(self) -> Solution:
@@ -115,7 +115,7 @@ def solve_clips(
     rollout = _linearise(problem, parameters, by_start)
     equations = _assemble(problem, rollout, parameters, prior, None)
     for number in range(iterations):
-        loss = choose_loss(equations.residual, robust)
+        loss = ClipLoss.choose(equations.residual, len(problem.first), robust)
         if loss is not None:
             equations = _assemble(problem, rollout, parameters, prior, loss)
         below, above = equations.active_bounds(parameters, lower, upper)
@@ -164,7 +164,7 @@ def _linearise(problem: ClipProblem, parameters: Array, by_start: Array | None) 
 
 
 def _assemble(
-    problem: ClipProblem, rollout: Rollout, parameters: Array, prior: Gaussian, loss: Huber | None
+    problem: ClipProblem, rollout: Rollout, parameters: Array, prior: Gaussian, loss: ClipLoss | None
 ) -> Equations:
     first = problem.length * np.arange(len(problem.first))
     start, information = problem.start(first)
@@ -196,16 +196,7 @@ def _update(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array
     return Rollout(residual.reshape(rollout.residual.shape), slopes[..., :k], slopes[..., k:])
 
 
-def choose_loss(residual: Array, robust: float) -> Huber | None:
-    """Huber's, from so many times the residuals' spread on, or the sensors' noise if that is more; None: `robust` is 0.
-
-    Residuals within the sensors' noise are no outliers, however much better most others fit.
-    """
-    loss = Huber.at_spread(residual, robust)
-    return None if loss is None else Huber(max(loss.threshold, robust))
-
-
-def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: Huber | None) -> float:
+def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: ClipLoss | None) -> float:
     squared = residual**2
     if loss is not None:
         squared, _ = loss(squared)
