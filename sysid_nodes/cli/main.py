@@ -118,7 +118,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="sysid",
-        description="Online system identification of robots: payloads, links, drives, contact forces, and how sure that is.",
+        description="Online identification of robots: payloads, links, drives, contact forces, and how sure that is.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

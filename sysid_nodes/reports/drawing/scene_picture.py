@@ -252,7 +252,7 @@ def _path(canvas: Canvas, line: Array, colour: str) -> str:
 
 
 def _text_below(canvas: Canvas, words: str, triangles: Array) -> str:
-    """Under the middle of an obstacle (T, 3, 3) as it is seen, wherever from; nothing where it is flat, and not drawn."""
+    """Under the middle of an obstacle (T, 3, 3) as it is seen, wherever from; nothing where it is flat."""
     if not len(triangles):
         return ""
     corners = canvas.camera.project(triangles.reshape(-1, 3))[:, :2].reshape(-1, 3, 2) / _SMOOTH
