@@ -27,9 +27,10 @@ from benchmarks.report import Report, parser
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.systems.interval.calibration import Run, run_rows, statistical_belief
+from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import VAGUE, since_calibration
+from sysid_nodes.systems.interval.estimate.robot_belief import Bare, statistical_belief
 from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
@@ -65,7 +66,7 @@ class Weighing:
         unknowns = identify_payload(robot.n, index, centre, radius, config.prior.bounds)
         other = arm.other if body is None else arm.with_body(body)
         rows = [run_rows(robot, config, Run(log, 0.0, arm.name), unknowns) for log in (arm.unloaded, other)]
-        belief, spread = statistical_belief(robot.n, index, centre, radius, config.prior.bounds, rows[:1])
+        belief, spread = statistical_belief(Bare(robot.n, index, centre, radius, config.prior.bounds), rows[:1])
         windows = WindowModel.of_rows(rows[1], index, 0)
         return cls(arm, since_calibration(belief, spread), windows, (rows[0], rows[1]))
 

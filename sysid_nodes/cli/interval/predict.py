@@ -96,7 +96,7 @@ def _models(
     if document.get("kind") == "calibration":
         found = _calibration(path, robot, config)
         plain = np.concatenate([found.least_squares, np.zeros(robot.n)])
-        return {MODEL: found.belief.point, "urdf": links, "least_squares": plain}
+        return {MODEL: found.prediction, "urdf": links, "least_squares": plain}
     return {
         MODEL: _identified_parameters(robot, config, validate_interval(document, source=str(path)), path),
         "urdf": links,

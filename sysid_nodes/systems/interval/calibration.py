@@ -37,10 +37,7 @@ from sysid_nodes.systems.interval.calibration_file import Calibration, joint_pla
 from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
-from sysid_nodes.systems.interval.estimate.belief import Belief
-from sysid_nodes.systems.interval.estimate.estimator import LOAD_FRICTION, before_any_data
-from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
-from sysid_nodes.systems.interval.estimate.window_model import WindowModel
+from sysid_nodes.systems.interval.estimate.robot_belief import Bare, predicting_point, statistical_belief
 from sysid_nodes.systems.interval.missing_samples import MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.noise import Noise
@@ -61,12 +58,6 @@ One set of parameters explains a UR10e's calibration run and 18 others of the sa
 and a known load included, with a factor of 1.0; calibrated on half of that run it takes up to 1.37, on a quarter 1.42.
 A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 """
-
-_UNLISTED_SHARE = 0.1
-"""Standard deviation of what a bare arm's last link carries and its description lacks, in half-widths of the prior."""
-
-_SEEN = 2.0
-"""Standard deviations from which a load friction counts as seen. Friction takes energy: it is not negative."""
 
 _LEAST_WINDOWS = 20
 _LEAST_MOVING = 10
@@ -115,7 +106,8 @@ def calibrate(
     rows = _rows_of_all(robot, config, runs, loads, centre, radius)
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    belief, _ = statistical_belief(n, body, centre, radius, config.prior.bounds, rows, loads)
+    bare = Bare(n, body, centre, radius, config.prior.bounds)
+    belief, _ = statistical_belief(bare, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
     plain = plain_least_squares(unloaded, centre[14 * n :])
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
@@ -144,6 +136,7 @@ def calibrate(
         rows=system.physical[kept],
         rows_radius=system.radius[kept],
         belief=belief,
+        prediction=predicting_point(bare, belief, rows, loads),
         transmitted=transmitted,
         least_squares=plain,
         viscous_power=power,
@@ -183,9 +176,8 @@ def _transmitted_torque(
     power: Array,
 ) -> TransmittedTorque:
     """Torque that drives transmit, by the unloaded runs alone, so that a run with a known mass only adds rows."""
-    body = robot.body_index(config.body)
-    bare, _ = statistical_belief(robot.n, body, centre, radius, config.prior.bounds, unloaded)
-    return TransmittedTorque.of_point(bare.point, power)
+    bare = Bare(robot.n, robot.body_index(config.body), centre, radius, config.prior.bounds)
+    return TransmittedTorque.of_point(statistical_belief(bare, unloaded)[0].point, power)
 
 
 def _system(
@@ -297,76 +289,6 @@ def _torque_error(
     single = bounds.pop(1)
     known = np.maximum(single, _ROUNDING)
     return single, {length: np.minimum(bound / known, 1.0) for length, bound in bounds.items()}
-
-
-def statistical_belief(
-    n: int,
-    body: int,
-    centre: Array,
-    radius: Array,
-    prior: Bounds,
-    rows: Sequence[MomentumRows],
-    loads: Sequence[Bounds] = (),
-) -> tuple[Belief, Array]:
-    """Statistical knowledge of the robot (16 n) from all runs, and the spread (n,) of the residuals [N m].
-
-    The link that is to carry payloads may carry a flange, a camera or a bracket that its description lacks. Held to
-    that description, calibration would leave them over for the payload of the next run.
-
-    Args:
-        n: number of joints.
-        body: joint that carries the payloads.
-        centre, radius: (15 n,) box of the bare robot.
-        prior: box of what may be on that joint's link.
-        rows: of each run.
-        loads: box of each run's payload, whose moments may be anything in it; none: no run has one.
-
-    Raises:
-        ExcitationError: the fit does not converge.
-    """
-    nothing = Bounds(np.zeros(10), np.zeros(10))
-    before = before_any_data(identify_payload(n, body, centre, radius, nothing), np.full(n, LOAD_FRICTION))
-    before = before.drift(unlisted_link_sigma(n, body, prior))
-    models, payloads = [], 0
-    for run, load in zip(rows, loads or [nothing] * len(rows), strict=True):
-        loaded = load.upper[0] > 0.0
-        models.append(WindowModel.of_rows(run, body, payloads if loaded else -1))
-        if loaded:
-            before = before.and_also(Belief.gaussian(load.centre, load.half_width))
-            payloads += 1
-    model = WindowModel.join(models)
-    fit = robust_fit(model, before)
-    if fit is None or fit.jackknife is None:
-        raise ExcitationError("the statistical fit of the runs does not converge; record a longer or livelier motion")
-    point = _essential_point(model, before, fit, fit.jackknife.matrix)
-    return replace(fit.after(), point=point).first(16 * n), fit.spread
-
-
-def _essential_point(model: WindowModel, before: Belief, fit: RobustFit, error: Array) -> Array:
-    """(K,) the fit's point, but without load frictions that the runs do not show.
-
-    Drives whose torque is measured behind the gear have none. What a fit of few windows finds of them all the same is
-    noise, of either sign, that other motions pay for. error (K, K) is the covariance of the fit; a share within two of
-    its sigmas may be there all the same, so that it stays what is known of the point.
-    """
-    own = slice(15 * model.joints, 16 * model.joints)
-    unseen = np.zeros(len(fit.point), dtype=bool)
-    unseen[own] = fit.point[own] < _SEEN * np.sqrt(error.diagonal()[own])
-    again = robust_fit(model, before.hold(unseen)) if unseen.any() else None
-    return fit.point if again is None else again.point
-
-
-def unlisted_link_sigma(n: int, body: int, prior: Bounds) -> Array:
-    """(16 n,) standard deviations of what a bare arm's last link carries and its description lacks.
-
-    Args:
-        n: number of joints.
-        body: joint that carries the payloads.
-        prior: box of what may be on that joint's link.
-    """
-    sigma = np.zeros(16 * n)
-    sigma[10 * body : 10 * body + 10] = _UNLISTED_SHARE * prior.half_width
-    return sigma
 
 
 def _no_progress(stage: str, done: int, total: int) -> None:

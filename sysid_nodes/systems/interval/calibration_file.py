@@ -48,6 +48,7 @@ class Calibration:
         rows: (m, 15 n) momentum rows of the unloaded runs: |rows @ p| <= rows_radius for the true p.
         rows_radius: (m,) [N m s].
         belief: about all parameters and load frictions (16 n), for estimates.
+        prediction: (16 n,) parameters that predict torque best (`predicting_point`).
         transmitted: torque that load friction is a share of; None where there was no load friction in question.
         least_squares: (15 n,) ordinary least squares of the unloaded runs, which need not be physical; to compare with.
         torque_absolute: (n,) bound on the error of a window's mean torque reading, from the residuals [N m].
@@ -70,6 +71,7 @@ class Calibration:
     rows: Array
     rows_radius: Array
     belief: Belief
+    prediction: Array
     transmitted: TransmittedTorque | None
     least_squares: Array
     viscous_power: Array
@@ -244,8 +246,10 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         raise ValueError("sum_shares holds a negative number")
     if (transmitted is None) != (size == 15 * n):
         raise ValueError("load friction and transmitted torque belong together")
+    belief = _belief(tree["belief"], n)
     return Calibration(
-        belief=_belief(tree["belief"], n),
+        belief=belief,
+        prediction=_array("prediction", tree.get("prediction", belief.point), (16 * n,)),  # files of before it lack it
         transmitted=transmitted,
         viscous_power=power,
         robot=str(tree["robot"]),

@@ -106,6 +106,7 @@ def calibration_of(
         rows=kept,
         rows_radius=reach * width,
         belief=belief,
+        prediction=belief.point,
         transmitted=transmitted,
         viscous_power=power,
         least_squares=plain_least_squares(rows, centre[14 * n : 15 * n]),
@@ -127,7 +128,7 @@ def with_estimate(calibration: Calibration, constants: ArmConstants) -> Calibrat
     """
     estimate = np.clip(constants.mean[: len(calibration.lower)], calibration.lower, calibration.upper)
     belief = belief_of(constants)
-    return replace(calibration, estimate=estimate, belief=belief, method=BOTH)
+    return replace(calibration, estimate=estimate, belief=belief, prediction=belief.point, method=BOTH)
 
 
 def belief_of(constants: ArmConstants) -> Belief:

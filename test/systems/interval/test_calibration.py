@@ -19,11 +19,10 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results import Status
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate, run_rows, statistical_belief
+from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
-from sysid_nodes.systems.interval.unknowns import identify_payload
 
 Array = npt.NDArray[np.float64]
 
@@ -31,46 +30,11 @@ EVERY_ROW = 10**6
 
 
 def test_a_fit_without_numbers_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sysid_nodes.systems.interval.calibration.robust_fit", lambda *_: None)
+    monkeypatch.setattr("sysid_nodes.systems.interval.estimate.robot_belief.robust_fit", lambda *_: None)
     arm = bare_arm(np.random.default_rng(0), UR10)
     run = Run(arm.samples(np.arange(0.0, 10.0, 0.01)), 0.0, "run")
     with pytest.raises(ExcitationError, match="does not converge"):
         calibrate(arm.robot, UR10, [run])
-
-
-def test_what_the_last_link_carries_undescribed_is_not_left_for_the_payload() -> None:
-    """A bracket off the axis, of moments far beyond the 2 % that links are known to."""
-    config = replace(UR10, known_robot=replace(UR10.known_robot, inertia_relative=0.02))
-    bracket = np.array([0.4, 0.02, -0.03, 0.01, 0.004, 0.001, 0.003, 0.0, 0.0005, 0.004])
-    rng = np.random.default_rng(0)
-    arm = bare_arm(rng, config)
-    n, body = arm.robot.n, arm.robot.body_index()
-    centre, radius = known_box(arm.robot, config.known_robot)
-    prior = config.prior.bounds
-    run = Run(loaded(arm, bracket, SineMotion.random(rng, n)).samples(np.arange(0.0, 10.0, 0.01)), 0.0, "run")
-    rows = run_rows(arm.robot, config, run, identify_payload(n, body, centre, radius, prior))
-    belief, _ = statistical_belief(n, body, centre, radius, prior, [rows])
-    own = slice(10 * body, 10 * body + 3)
-    np.testing.assert_allclose((belief.point[own] - arm.p[own]) / bracket[:3], 1.0, atol=0.5)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.08])
-def test_load_friction_that_a_run_does_not_show_is_not_made_up(share: float) -> None:
-    rng = np.random.default_rng(3)
-    arm = bare_arm(rng, UR10)
-    n, body = arm.robot.n, arm.robot.body_index()
-    samples = arm.samples(np.arange(0.0, 16.0, 0.01))
-    friction = arm.p[60:66] * np.sign(samples.qd) + arm.p[66:72] * samples.qd + arm.p[78:84]
-    lost = share * np.abs(samples.tau - friction) * np.sign(samples.qd)
-    run = Run(noisy(samples, lost + 0.3 * rng.uniform(-1.0, 1.0, samples.tau.shape)), 0.0, "run")
-    centre, radius = known_box(arm.robot, UR10.known_robot)
-    prior = UR10.prior.bounds
-    rows = run_rows(arm.robot, UR10, run, identify_payload(n, body, centre, radius, prior))
-    belief, _ = statistical_belief(n, body, centre, radius, prior, [rows])
-    found = belief.point[15 * n :]
-    np.testing.assert_allclose(found[1:3], share, atol=0.01 if share else 0.0)  # the joints that carry the arm
-    assert (found >= 0.0).all()
-    assert (belief.information.diagonal()[15 * n :] > 0.0).all(), "not seen is not known to be none"
 
 
 def error_over_bound(found: Calibration, p: Array, config: IntervalIdentifierConfig, arm: Problem) -> float:

@@ -46,6 +46,7 @@ def calibration(robot: Robot) -> Calibration:
         joints=robot.joint_names,
         placements=joint_placements(robot),
         estimate=middle,
+        prediction=rng.normal(size=16 * n),
         transmitted=None,
         least_squares=rng.normal(size=15 * n),
         viscous_power=np.ones(n),
