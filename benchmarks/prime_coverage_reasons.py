@@ -26,7 +26,8 @@ REASONS = {
         "What is known of the reasons. *Forces of a foot on the ground*: the corners of a flat foot share its load in "
         "a way that the motion does not tell, so that their prior decides, and their true shares are nearer to even "
         "than it says. *Forces of a foot in the air*: the sigma is what the smoothing of the contacts may leave, and "
-        "the error no more. *Izz* is hardly seen by this motion, and what noise is left stated wrongly makes it small "
-        "(sysid_nodes/systems/prime/noise_weights.py). " + _AS_DESCRIBED + "The others are not explained."
+        "the error no more. *Izz* is hardly seen by this motion, and seldom observed. "
+        + _AS_DESCRIBED
+        + "The others are not explained."
     ),
 }

@@ -25,6 +25,8 @@ struct Local {
 struct RowGroup {
   std::size_t begin, end, theta, residual, local, wide;
   std::vector<int> columns;
+  // Places where columns that follow one another begin, and the end.
+  std::vector<std::size_t> runs;
   // Of the stages' columns: where their diagonals are in the band, from the first stage on.
   std::vector<std::size_t> diagonals;
 };
@@ -115,7 +117,7 @@ class Pattern {
   }
 
   void add_group(std::size_t begin, std::size_t end, const std::vector<uint64_t> &mask) {
-    RowGroup group{begin, end, 0, 0, 0, 0, {}, {}};
+    RowGroup group{begin, end, 0, 0, 0, 0, {}, {}, {}};
     for (std::size_t j = 0; j < c_; ++j) {
       if (!(mask[j / 64] >> (j % 64) & 1)) continue;
       if (j < across_) group.diagonals.push_back(j / arrow_.n * arrow_.stride + j % arrow_.n * (arrow_.reach + 1));
@@ -125,7 +127,12 @@ class Pattern {
       const std::size_t from = j < across_ ? 0 : j < across_ + p_ ? across_ : j == across_ + p_ ? j : across_ + p_ + 1;
       group.columns.push_back(static_cast<int>(j - from));
     }
-    group.wide = padded(group.columns.size());
+    const auto &at = group.columns;
+    for (std::size_t v = 0; v < at.size(); ++v)
+      if (v == 0 || v == group.theta || v == group.residual || v == group.local || at[v] != at[v - 1] + 1)
+        group.runs.push_back(v);
+    group.runs.push_back(at.size());
+    group.wide = padded(at.size());
     groups_.push_back(std::move(group));
   }
 
@@ -135,15 +142,22 @@ class Pattern {
   std::vector<RowGroup> groups_;
 };
 
-// to[at[v] - at[0]] += row[v], v from begin to end, at increasing.
-inline void scatter(const int *at, const double *row, std::size_t begin, std::size_t end, double *to) {
-  if (begin == end) return;
-  if (static_cast<std::size_t>(at[end - 1] - at[begin]) == end - 1 - begin) {
+// to[at[v]] += row[v], v from begin to end of a group's columns at.
+INTO_CALLER void scatter(const RowGroup &group, const double *row, std::size_t begin, std::size_t end, double *to) {
+  const int *at = group.columns.data();
+  for (auto run = std::upper_bound(group.runs.begin(), group.runs.end(), begin); begin < end; ++run) {
+    const std::size_t last = std::min(*run, end);
     double *first = to + at[begin];
-    for (std::size_t v = begin; v < end; ++v) first[v - begin] += row[v];
-  } else {
-    for (std::size_t v = begin; v < end; ++v) to[at[v]] += row[v];
+    for (std::size_t v = begin; v < last; ++v) first[v - begin] += row[v];
+    begin = last;
   }
+}
+
+// to[at[v]] += column[v * wide], likewise.
+INTO_CALLER void scatter_column(const RowGroup &group, const double *column, std::size_t begin, std::size_t end,
+                                double *to) {
+  const int *at = group.columns.data();
+  for (std::size_t v = begin; v < end; ++v) to[at[v]] += column[v * group.wide];
 }
 
 // Adds a group's product, whose window begins at stage `first` and `shift` coordinates into its owner's.
@@ -158,24 +172,21 @@ void add_group(const Arrow &arrow, const Local &local, const RowGroup &group, co
   const bool pulled = group.residual < group.local;
   for (std::size_t u = 0; u < group.theta; ++u) {
     const double *row = products + u * group.wide;
-    scatter(at, row, u, group.theta, band + group.diagonals[u] - at[u]);
-    scatter(at, row, group.theta, group.residual, border + at[u] * p);
-    if (pulled) arrow.gradient[first * arrow.n + at[u]] += row[group.residual];
-    for (std::size_t v = group.local; v < count; ++v) by_stage[at[v] * arrow.reach + at[u]] += row[v];
+    scatter(group, row, u, group.theta, band + group.diagonals[u] - at[u]);
+    scatter(group, row, group.theta, group.residual, border + at[u] * p);
   }
-  for (std::size_t u = group.theta; u < group.residual; ++u) {
-    const double *row = products + u * group.wide;
-    scatter(at, row, u, group.residual, arrow.corner + at[u] * p);
-    if (pulled) arrow.parameter_gradient[at[u]] += row[group.residual];
-    for (std::size_t v = group.local; v < count; ++v) by_parameter[at[v] * p + at[u]] += row[v];
+  if (pulled) scatter_column(group, products + group.residual, 0, group.theta, arrow.gradient + first * arrow.n);
+  for (std::size_t u = group.theta; u < group.residual; ++u)
+    scatter(group, products + u * group.wide, u, group.residual, arrow.corner + at[u] * p);
+  if (pulled) {
+    scatter_column(group, products + group.residual, group.theta, group.residual, arrow.parameter_gradient);
+    scatter(group, products + group.residual * group.wide, group.local, count, local.gradient + own * l);
   }
-  if (pulled) scatter(at, products + group.residual * group.wide, group.local, count, local.gradient + own * l);
-  for (std::size_t u = group.local; u < count; ++u) {
-    const double *row = products + u * group.wide;
-    for (std::size_t v = u; v < count; ++v) {
-      hessian[at[u] * l + at[v]] += row[v];
-      if (v > u) hessian[at[v] * l + at[u]] += row[v];
-    }
+  for (std::size_t v = group.local; v < count; ++v) {
+    scatter_column(group, products + v, 0, group.theta, by_stage + at[v] * arrow.reach);
+    scatter_column(group, products + v, group.theta, group.residual, by_parameter + at[v] * p);
+    for (std::size_t u = group.local; u < v; ++u) hessian[at[v] * l + at[u]] += products[u * group.wide + v];
+    scatter(group, products + v * group.wide, v, count, hessian + at[v] * l);
   }
 }
 

@@ -18,25 +18,37 @@ struct Covariances {
   const Inout<nb::ndim<3>> &stage, &neighbour, &second, &cross;
   const Inout<nb::ndim<2>> &parameter;
 
-  // Rows `full` apart of the joint covariance of stages first to first + reach - 1 and of p parameters.
+  // Upper half, in rows `full` apart, of the joint covariance of stages first to first + reach - 1 and of p parameters:
+  // a stage's rows from its own columns on.
   void join(std::size_t first, std::size_t reach, std::size_t p, std::size_t full, double *out) const {
     const std::size_t n = stage.shape(1), at = reach * n;
     const Inout<nb::ndim<3>> *apart[3] = {&stage, &neighbour, &second};
-    for (std::size_t i = 0; i < reach; ++i) {
-      for (std::size_t j = i; j < reach; ++j) {
-        const double *from = apart[j - i]->data() + (first + i) * n * n;
-        for (std::size_t r = 0; r < n; ++r)
-          for (std::size_t c = 0; c < n; ++c)
-            out[(i * n + r) * full + j * n + c] = out[(j * n + c) * full + i * n + r] = from[r * n + c];
+    for (std::size_t i = 0; i < reach; ++i)
+      for (std::size_t r = 0; r < n; ++r) {
+        double *row = out + (i * n + r) * full;
+        for (std::size_t j = i; j < reach; ++j)
+          std::copy_n(apart[j - i]->data() + ((first + i) * n + r) * n, n, row + j * n);
+        std::copy_n(cross.data() + ((first + i) * n + r) * cross.shape(2), p, row + at);
       }
-      for (std::size_t r = 0; r < n; ++r)
-        for (std::size_t c = 0; c < p; ++c)
-          out[(i * n + r) * full + at + c] = out[(at + c) * full + i * n + r] =
-              cross.data()[((first + i) * n + r) * p + c];
-    }
     for (std::size_t r = 0; r < p; ++r) std::copy_n(parameter.data() + r * p, p, out + (at + r) * full + at);
   }
 };
+
+// Adds the diagonal of D S D' to own (m,), D (m, d), S (d, d) of which `joint` has the upper half in parts of `size` rows
+// and one of what is left; `part` and `moved` are room for as much as D and for D S.
+inline void add_quadratic(const double *dense, std::size_t m, std::size_t d, const double *joint, std::size_t full,
+                          std::size_t size, std::size_t parts, double *part, double *moved, double *own) {
+  for (std::size_t i = 0; i <= parts; ++i) {
+    const std::size_t begin = i * size, count = i < parts ? size : d - begin, rest = d - begin;
+    if (count == 0) continue;
+    for (std::size_t r = 0; r < m; ++r) std::copy_n(dense + r * d + begin, count, part + r * count);
+    tiles::multiply(part, m, count, joint + begin * full + begin, rest, full, moved);
+    for (std::size_t r = 0; r < m; ++r) {
+      const double *row = dense + r * d + begin;
+      own[r] += dot(moved + r * full, row, count) + 2.0 * dot(moved + r * full + count, row + count, rest - count);
+    }
+  }
+}
 
 // (B, m) leverages of blocks whose windows of `reach` stages begin at `first`, `shift` coordinates before their own
 // columns do. Empty parameter or local arrays (no columns) are zero. Last axes must be contiguous.
@@ -68,7 +80,9 @@ void leverages(std::size_t reach, Indices first, Indices shift, In<nb::ndim<3>> 
   }
   nb::gil_scoped_release release;
   const Covariances known{stage, neighbour, second, cross, covariance};
-  std::vector<double> joint(d * full, 0.0), dense(m * d), moved(m * full), turned(m * l), coupled(l * full, 0.0);
+  // Products are of whole tiles: those of the last rows read beyond their end.
+  std::vector<double> joint(d * full + full, 0.0), dense(m * d), part(m * d), moved(m * full), turned(m * l),
+      coupled(l * full, 0.0);
   const auto row = [](const In<nb::ndim<3>> &from, std::size_t b, std::size_t r) {
     return from.data() + static_cast<int64_t>(b) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1);
   };
@@ -95,8 +109,7 @@ void leverages(std::size_t reach, Indices first, Indices shift, In<nb::ndim<3>> 
       for (std::size_t v = 0; v < across; ++v) to[v] += row(jacobian, b, r)[v];
       for (std::size_t v = 0; v < parameter.shape(2); ++v) dense[r * d + reach * n + v] += row(parameter, b, r)[v];
     }
-    tiles::multiply(dense.data(), m, d, joint.data(), d, full, moved.data());
-    for (std::size_t r = 0; r < m; ++r) own[r] += dot(moved.data() + r * full, dense.data() + r * d, d);
+    add_quadratic(dense.data(), m, d, joint.data(), full, n, reach, part.data(), moved.data(), own);
   }
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.kernel.normal_equations import compiled_normal_equations
-from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, assemble, rows_contiguous
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, IntArray, Layout
@@ -195,13 +195,15 @@ def white_residuals(groups: Sequence[Blocks], layout: Layout, rng: np.random.Gen
         for blocks in (reweight(blocks) for blocks in groups)
     ]
     factor = factorise(assemble(drawn, layout), 0.0)
-    if factor is None:
-        return None
-    step, n = factor.step(), layout.size
+    return None if factor is None else residuals_after(drawn, factor.step())
+
+
+def residuals_after(groups: Sequence[Blocks], step: Step) -> list[Array]:
+    """(B, m) residuals that the linear model of plain least-squares blocks has after a step."""
     left = []
-    for blocks in drawn:
-        width = blocks.jacobian.shape[2] // n
-        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), width * n)
+    for blocks in groups:
+        width = blocks.jacobian.shape[2] // step.stage.shape[1]
+        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), -1)
         rows = blocks.residual + np.einsum("bmj,bj->bm", blocks.jacobian, moved)
         if blocks.parameter_jacobian is not None:
             rows += blocks.parameter_jacobian @ step.parameter

@@ -62,13 +62,13 @@ def posterior(equations: NormalEquations, *, last: int | None = None) -> Posteri
     return None if factor is None else covariances(factor, last=last)
 
 
-def covariances(factor: Factor, *, last: int | None = None) -> Posterior | None:
-    """`posterior` from an undamped factor that is there already."""
+def covariances(factor: Factor, *, last: int | None = None, local: bool = True) -> Posterior | None:
+    """`posterior` from an undamped factor that is there already; local variables' are NaN where they are not wanted."""
     if _least_pivot(factor) < _UNDETERMINED:
         return None
     stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
-    recursion, kernel = _Recursion(factor, begin), compiled_normal_equations()
+    recursion, kernel = _Recursion(factor, begin, local), compiled_normal_equations()
     return recursion.run() if kernel is None else recursion.run_compiled(kernel)
 
 
@@ -86,8 +86,9 @@ def _least_pivot(factor: Factor) -> float:
 
 
 class _Recursion:
-    def __init__(self, factor: Factor, begin: int) -> None:
-        layout = factor.equations.layout
+    def __init__(self, factor: Factor, begin: int, local: bool) -> None:
+        layout, used = factor.equations.layout, factor.equations.windows.local_used
+        self._used = used if local else np.zeros_like(used)
         s, n, p = layout.stages, layout.size, layout.parameters
         self._factor, self._begin = factor, begin
         self._n, self._p = n, p
@@ -138,7 +139,7 @@ class _Recursion:
             self._begin,
             structure.width,
             structure.local_first,
-            structure.local_used,
+            self._used,
             factor.band.storage,
             factor.border.reshape(len(self._stage), self._n, self._p),
             parameter,
@@ -155,7 +156,7 @@ class _Recursion:
     def _owners(self) -> dict[int, IntArray]:
         """Owners of local variables by the first stage of their window."""
         structure = self._factor.equations.windows
-        used = np.flatnonzero(structure.local_used)
+        used = np.flatnonzero(self._used)
         return {int(k): used[structure.local_first[used] == k] for k in np.unique(structure.local_first[used])}
 
     def _add_local(self, owner: int, window: Array) -> None:

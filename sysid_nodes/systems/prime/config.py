@@ -152,6 +152,16 @@ class InertiaConfig:
 
 
 @dataclass(frozen=True)
+class LimitsConfig:
+    """Inequalities that a motion obeys; a moving window's give way a little where readings speak against them."""
+
+    joints: bool = option(False, "whether joints stay within the robot's position limits")
+    torques: bool = option(
+        False, "whether motors stay within the robot's torque limits; without any reading of a torque nothing does"
+    )
+
+
+@dataclass(frozen=True)
 class StartConfig:
     """Prior of the first stage besides its readings: keeps a log without mocap determined."""
 
@@ -197,5 +207,6 @@ class PrimeConfig:
     process: ProcessConfig = section(ProcessConfig, "disturbances")
     inertia: InertiaConfig = section(InertiaConfig, "inertial parameters")
     sensors: SensorsConfig = section(SensorsConfig, "measurements")
+    limits: LimitsConfig = section(LimitsConfig, "limits of joints and motors")
     start: StartConfig = section(StartConfig, "the first stage")
     iteration: IterationConfig = section(IterationConfig, "Levenberg-Marquardt iteration")

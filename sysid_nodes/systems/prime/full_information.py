@@ -67,6 +67,7 @@ def estimate_motion(
     problem, solved = solve_by_continuation(
         problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
     )
+    problem, solved = meet_limits(problem, solved)
     blocks, held = problem.linearise(solved.point), None
     if rests:
         held = blocks
@@ -124,7 +125,7 @@ def solve_by_continuation(
     clock: Callable[[], float] | None = None,
     progress: Callable[[Iteration], None] | None = None,
 ) -> tuple[PrimeProblem, SolveResult[Trajectory]]:
-    """Solves from coarse to fine smoothing of the contacts; iterations count those of all solves.
+    """Solves from coarse to fine smoothing of the contacts, without limits; iterations count those of all solves.
 
     Args:
         problem: at any smoothing.
@@ -138,7 +139,7 @@ def solve_by_continuation(
     Returns:
         The problem at the configured smoothing and with its last weights, and its solution.
     """
-    config = problem.model.config
+    config, limits, problem = problem.model.config, problem.limits, replace(problem, limits=None)
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     contact = config.contact
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
@@ -165,7 +166,21 @@ def solve_by_continuation(
         again = _descend([(eps, settings, problem) for eps in schedule], schedule[0], start, clock, progress)
         iterations += again.iterations
         solved = min(again, solved, key=lambda one: one.cost)
-    return problem.with_smoothing(last), replace(solved, iterations=iterations)
+    return replace(problem.with_smoothing(last), limits=limits), replace(solved, iterations=iterations)
+
+
+def meet_limits(problem: PrimeProblem, solved: SolveResult[Trajectory]) -> tuple[PrimeProblem, SolveResult[Trajectory]]:
+    """Solves on from a solution without limits until they hold (limits.py); iterations count those before."""
+    settings = replace(problem.model.config.iteration.solver(), initial_damping=_CLOSE)
+    followed, multiplied = problem.follow_limits(problem.residuals(solved.point)), problem
+    for _ in range(_FOLLOWED):
+        if followed is None:
+            break
+        problem, again = multiplied, solve(multiplied, solved.point, settings)
+        solved = replace(again, iterations=solved.iterations + again.iterations)
+        followed = problem.follow_limits(problem.residuals(solved.point))
+        multiplied = followed or problem
+    return problem, solved
 
 
 def _descend(
@@ -189,7 +204,10 @@ def _descend(
 _COARSER = 100.0
 """Smoothing of a further solve where no gyroscope smooths the first guess of the turning: feet seem to be anywhere."""
 
-_NEAR = 1e-2
+_FOLLOWED = 8
+"""Times that limits' multipliers follow at most; two or three are usual."""
+
+_NEAR = 5e-2
 """Relative decrease of the cost at which a coarse smoothing has done its service: the next one has another solution."""
 
 _FAR, _CLOSE = 3e-3, 1e-6

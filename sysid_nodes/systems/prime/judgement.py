@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime.limits import LIMITS
 
 SPAN = 0.5
 """A fault that lasts so long is not diluted by the healthy rest of a log [s]."""
@@ -15,7 +16,7 @@ SPAN = 0.5
 _FEWEST = 10
 """Blocks in a span needed for a judgement: a stray reading is an outlier, not a stream that is wrong."""
 
-_CONSTANT = ("arrival", "prior")
+_UNMEASURED = (*LIMITS, "arrival", "prior")
 """Groups that are not measurements of the motion."""
 
 
@@ -29,7 +30,7 @@ def worst_misfit(groups: Sequence[str], blocks: Sequence[Blocks], span: int) -> 
     """
     worst = {}
     for name, group in zip(groups, blocks, strict=True):
-        if name in _CONSTANT or not group.residual.size:
+        if name in _UNMEASURED or not group.residual.size:
             continue
         squares = np.mean(group.residual**2, axis=1)
         half = np.asarray(group.first // max(span // 2, 1), dtype=np.intp)

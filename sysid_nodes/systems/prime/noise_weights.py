@@ -14,9 +14,12 @@ torques per joint. The rows of the base have no readings, but disturbances that 
 small inertias pay just so: each of the six is weighed likewise. Larger noise than stated is left to the verdict on the
 log.
 
-A whole log is weighed by its own residuals once, of a fit as stated. A moving window is weighed by those of the first
-stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed more is
-followed more, leaves less in its residuals, and would be weighed more still.
+A whole log is weighed by its own residuals. Those of a fit as stated say too much of a sensor that the motion follows:
+the torque of a G1's waist, whose readings tell more of its quick turns than encoders do, leaves a twentieth of its
+noise, and others' besides. So residuals and leverages are taken anew from the linear model with the weights found, a
+few times: the restricted maximum of the likelihood (variance_components.py). A moving window is weighed by those of the
+first stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed
+more is followed more, leaves less in its residuals, and would be weighed more still.
 
 Neighbouring means over triangles share readings. With accelerations, differences of what neighbouring stages say, it is
 the noise of differences that competes, 1 - TRIANGLE of the variance.
@@ -32,8 +35,9 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, residuals_after
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
 from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy, stage_of, weight_factors
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
@@ -49,6 +53,9 @@ _FINEST = 0.04
 
 _MEMORY = 1000
 """Stages over which a sensor's noise fades: it is the same sensor's, whatever the robot does."""
+
+ROUNDS = 3
+"""Times that a whole log's weights are taken from its residuals."""
 
 _ENOUGH = 20
 """Settled stages that give a window its weights."""
@@ -129,15 +136,39 @@ class WindowWeights:
 
 def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
     """The problem with its readings weighed by the noise that they show at a point."""
-    blocks = problem.linearise(point)
-    factor = factorise(assemble(blocks, problem.layout), 0.0)
-    found = None if factor is None else covariances(factor)
-    if factor is None or found is None:
-        return problem
-    shown = ShownNoise()
+    stated = [reweight(group) for group in problem.linearise(point)]
     rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
-    shown.add(problem, blocks, leverages(blocks, factor, found, rows))
-    return weigh_by(problem, shown.roots(problem))
+    weighed = problem
+    for _ in range(ROUNDS):
+        blocks = _weigh_rows(weighed, stated)
+        factor = factorise(assemble(blocks, problem.layout), 0.0)
+        found = None if factor is None else covariances(factor, local=False)
+        if factor is None or found is None:
+            break
+        shown, leverage = ShownNoise(), leverages(blocks, factor, found, rows)
+        left = residuals_after(blocks, factor.step())
+        blocks = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]
+        shown.add(weighed, blocks, leverage)
+        weighed = replace(problem, weights=shown.roots(problem))
+    return weigh_by(problem, weighed.weights) if weighed.weights else problem
+
+
+def _weigh_rows(problem: PrimeProblem, stated: Sequence[Blocks]) -> list[Blocks]:
+    """Plain blocks of a problem that is not weighed, their rows times the factors of its weights."""
+    out = []
+    for name, blocks in zip(problem.groups, stated, strict=True):
+        if name in problem.weights:
+            factor = weight_factors(problem, name, *blocks.residual.shape)
+            rows, parameter, local = factor[:, :, None], blocks.parameter_jacobian, blocks.local_jacobian
+            blocks = replace(
+                blocks,
+                residual=blocks.residual * factor,
+                jacobian=blocks.jacobian * rows,
+                parameter_jacobian=None if parameter is None else parameter * rows,
+                local_jacobian=None if local is None else local * rows,
+            )
+        out.append(blocks)
+    return out
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:

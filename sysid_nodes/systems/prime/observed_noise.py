@@ -69,7 +69,7 @@ def observed_covariances(
         solved: those of the problem that it is the solution of, where constants were held.
     """
     factor = factorise(assemble(blocks, problem.layout), 0.0)
-    plain = None if factor is None else covariances(factor)
+    plain = None if factor is None else covariances(factor, local=False)
     if factor is None or plain is None:
         return None
     changing = near_contact_change(problem, point)

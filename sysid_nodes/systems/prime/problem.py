@@ -30,6 +30,7 @@ from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, evaluate
+from sysid_nodes.systems.prime.limits import LIMITS, Limits, build_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
@@ -72,6 +73,7 @@ class PrimeProblem:
         readings: of every sensor.
         arrival: what is known from before.
         weights: factors (m,) on the weights that readings state, by group, of the dynamics per row (noise_weights.py).
+        limits: inequalities that the motion obeys, if any.
         free: columns of theta that steps move, which alone derivatives are by; None for all.
     """
 
@@ -82,6 +84,7 @@ class PrimeProblem:
     readings: tuple[Readings, ...]
     arrival: Arrival
     weights: Mapping[str, Array] = field(default_factory=dict)
+    limits: Limits | None = None
     free: npt.NDArray[np.intp] | None = None
 
     @property
@@ -117,17 +120,18 @@ class PrimeProblem:
         """All residual blocks with derivatives, in the order of `groups`."""
         dynamics, contact, motion = self.inner.blocks(point, self.law)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
-        return self._by_free([dynamics, contact, *sensors, *self.priors(point)])
+        within = (*self._position_limits(point), *self._torque_limits(point, dynamics))
+        return self._by_free([dynamics, contact, *sensors, *within, *self.priors(point)])
 
     def pieces(self, point: Trajectory) -> Iterator[Sequence[Blocks]]:
         """The same: dynamics and contacts of a few stages at a time, then all else."""
         parts = []
         for dynamics, contact, motion in self.inner.pieces(point, self.law):
             parts.append(motion)
-            yield self._by_free([dynamics, contact])
+            yield self._by_free([dynamics, contact, *self._torque_limits(point, dynamics)])
         motion = join_motions(parts)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
-        yield self._by_free([*sensors, *self.priors(point)])
+        yield self._by_free([*sensors, *self._position_limits(point), *self.priors(point)])
 
     def shapes(self) -> Sequence[Blocks]:
         """Blocks without rows in the order of `groups`, on their widest windows, with their losses."""
@@ -140,14 +144,38 @@ class PrimeProblem:
         none = np.zeros((len(stages), 0, layout.local))
         inner = replace(rowless(stages, 3), local_jacobian=none, local=stages + 1)
         sensors = (rowless(start, 3, readings.loss) for readings in self.readings)
-        return [inner, inner, *sensors, rowless(start, self.arrival.prior.width), rowless(start, 1)]
+        within = () if self.limits is None else (rowless(start, 1), inner)
+        return [inner, inner, *sensors, *within, rowless(start, self.arrival.prior.width), rowless(start, 1)]
 
     def residuals(self, point: Trajectory) -> Sequence[Array]:
         """The residuals alone."""
         dynamics, contact, motion = self.inner.residuals(point, self.law)
         sensors = (readings.residual(point, motion) for readings in self.readings)
         arrival = self.arrival.prior.residual(*self._arrival_differences(point))
-        return [dynamics, contact, *sensors, arrival, self._from_mean(point)]
+        within = () if self.limits is None else self._within(self.limits, point, dynamics)
+        return [dynamics, contact, *sensors, *within, arrival, self._from_mean(point)]
+
+    def _within(self, limits: Limits, point: Trajectory, dynamics: Array) -> tuple[Array, Array]:
+        rows = self.inner.dynamics.at(self.model.base, point.theta)
+        return limits.position_residual(point.q), limits.torque_residual(rows, dynamics)
+
+    def _position_limits(self, point: Trajectory) -> tuple[Blocks, ...]:
+        return () if self.limits is None else (self.limits.position_blocks(point.q, self.model.base.nv),)
+
+    def _torque_limits(self, point: Trajectory, dynamics: Blocks) -> tuple[Blocks, ...]:
+        if self.limits is None:
+            return ()
+        rows = self.inner.dynamics.at(self.model.base, point.theta)
+        return (self.limits.torque_blocks(rows, dynamics, self.model.parameters),)
+
+    def follow_limits(self, residuals: Sequence[Array]) -> PrimeProblem | None:
+        """With a solution's residuals as the limits' multipliers; None where the limits hold."""
+        if self.limits is None:
+            return None
+        position, torque = (residuals[self.groups.index(name)] for name in LIMITS)
+        if self.limits.are_met(position, torque):
+            return None
+        return replace(self, limits=self.limits.follow(position, torque))
 
     def _by_free(self, groups: Sequence[Blocks]) -> Sequence[Blocks]:
         """Groups with derivatives by the columns of theta that steps move."""
@@ -160,11 +188,32 @@ class PrimeProblem:
     @property
     def groups(self) -> tuple[str, ...]:
         """Names of the residual groups."""
-        return ("dynamics", "contact", *(readings.sensor.name for readings in self.readings), "arrival", "prior")
+        within = () if self.limits is None else LIMITS
+        return (
+            "dynamics",
+            "contact",
+            *(readings.sensor.name for readings in self.readings),
+            *within,
+            "arrival",
+            "prior",
+        )
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
-        """The point after a step, its contact variables then moved to their own best (elimination.py)."""
-        return self.settle_contacts(self.move_point(point, stage_step, parameter_step, local_step))
+        """The point after a step, its contact variables then moved to their own best (elimination.py).
+
+        Their own best knows no limits of the motors: stages where it breaks one keep what the step does for it.
+        """
+        moved = self.move_point(point, stage_step, parameter_step, local_step)
+        settled = self.settle_contacts(moved)
+        if self.limits is None or not self.limits.bound_torques:
+            return settled
+        (_, torque), w = (
+            self._within(self.limits, settled, self.inner.residuals(settled, self.law)[0]),
+            settled.w.copy(),
+        )
+        broken = 1 + np.flatnonzero(torque.any(axis=1))
+        w[broken] = moved.w[broken]
+        return replace(settled, w=w)
 
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
@@ -234,6 +283,7 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
         inner=inner,
         readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
         arrival=arrival,
+        limits=build_limits(model.robot, config.limits, stages),
     )
 
 

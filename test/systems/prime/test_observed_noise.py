@@ -21,7 +21,7 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
-from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances
+from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances, noise_weights
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
@@ -134,7 +134,8 @@ def test_truth_is_within_what_is_claimed(trot: Trot) -> None:
 def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: str, true: float, times: float) -> None:
     """A sigma stated too large is found to a fourth or so, which the simulation knows; one too small stays.
 
-    Differences of the accelerometer's means over triangles have three quarters of the variance, and the trot's impacts.
+    Differences of the accelerometer's means over triangles have three quarters of the variance, and the base's
+    disturbances, of which there are none, take another part of it.
     """
     config = simulated_config()
     own = replace(getattr(config.sensors, sensor), sigma=times * true)
@@ -144,7 +145,7 @@ def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: st
     factor = weighed.readings[k].samples.weights / problem.readings[k].samples.weights
     assert np.ptp(factor) < 1e-9
     found = float(times * true / factor[0])
-    assert found == pytest.approx(true * min(times, 1.0), rel=0.27 if times >= 1.0 else 1e-9)
+    assert found == pytest.approx(true * min(times, 1.0), rel=0.3 if times >= 1.0 else 1e-9)
 
 
 @pytest.mark.parametrize("times", [1.0, 30.0])
@@ -162,6 +163,21 @@ def test_base_is_weighed_by_the_disturbances_that_it_shows(trot: Trot, times: fl
         factor = weighed.inner.dynamics.scale[:, :6] / problem.inner.dynamics.scale[:, :6]
         np.testing.assert_allclose(factor, np.broadcast_to(weighed.weights["dynamics"][:6], factor.shape), rtol=1e-12)
         assert np.all(factor == 1.0) if asked else np.all(factor > 1.1)
+
+
+def test_weights_are_those_of_the_residuals_that_they_lead_to(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rounds change no weight by more than 6 %; after the first, one is 14 % off.
+
+    Rows that the motion follows leave little in their residuals, of the waist of a G1 a twentieth: its torque's
+    variance was taken for three times what it is, and moments of inertia came out too small by as much as they paid.
+    """
+    problem, factors = trot.problem(simulated_config()), []
+    for rounds in (noise_weights.ROUNDS, 8, 1):
+        monkeypatch.setattr(noise_weights, "ROUNDS", rounds)
+        factors.append(weigh_readings(problem, trot.solved.point).weights["dynamics"])
+    chosen, last, first = factors
+    np.testing.assert_allclose(chosen, last, rtol=0.06)
+    assert np.abs(first / last - 1.0).max() > 0.1
 
 
 def test_stages_without_torques_tell_nothing_of_their_noise(trot: Trot) -> None:
