@@ -130,7 +130,7 @@ def solve_clips(
             if cost < equations.cost or damping > _LARGEST_DAMPING:
                 break
             if stale:  # it may be the derivatives that lead astray
-                rollout, stale, fresh = _linearise(problem, parameters, None), False, True
+                rollout, stale = _linearise(problem, parameters, rollout.by_start), False
                 equations = _assemble(problem, rollout, parameters, prior, loss)
             else:
                 damping *= 10.0

@@ -81,7 +81,8 @@ def test_derivatives_by_the_start_states_are_simulated_for_the_last_step_alone(w
     length, first = 16, place_clips(walk.log, 16, 6, np.random.default_rng(3))
     begin = own.guess.at(first)
     problem = ClipProblem(walk.log, walk.config.noise, own.unknowns, own.simulator, first, length, begin)
-    settled = settle_starts(problem, walk.truth, 3)
+    guess = own.unknowns.column("guess")
+    settled = settle_starts(problem, guess, 3)
     plain = ClipProblem.rollout
 
     def rollout(self, *args, by_start=None):
@@ -89,10 +90,12 @@ def test_derivatives_by_the_start_states_are_simulated_for_the_last_step_alone(w
         return plain(self, *args, by_start=by_start)
 
     monkeypatch.setattr(ClipProblem, "rollout", rollout)
-    prior = Gaussian(own.unknowns.column("guess"), own.unknowns.column("sigma") ** -2.0)
+    prior = Gaussian(guess, own.unknowns.column("sigma") ** -2.0)
     search = {"iterations": 5, "tolerance": 0.0, "robust": 4.0, "by_start": settled.by_start}
-    found = solve_clips(settled.problem, walk.truth, prior, own.unknowns.coarse, **search)
-    assert kept == [True, True, False], "at the beginning, after two steps, before the last"
+    found = solve_clips(settled.problem, guess, prior, own.unknowns.coarse, **search)
+    assert len(kept) >= 3, "at the beginning, after two steps, before the last; more where a step is refused"
+    assert kept.count(False) == 1
+    assert not kept[-1]
     assert found.fresh
     assert found.linearise() is found
     # What the covariance rests on was simulated a step before, at most: that step is small.
