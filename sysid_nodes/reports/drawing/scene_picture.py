@@ -79,7 +79,7 @@ def scene_picture(
     load: Primitive | None,
     label: str,
     view: str = "side",
-    size: tuple[int, int] = (1280, 800),
+    size: tuple[int, int] = (976, 610),
 ) -> str:
     """An SVG element.
 
@@ -91,7 +91,7 @@ def scene_picture(
         load: room of what is carried, on the robot's last joint; drawn as a dumbbell that fills it.
         label: of the picture, to be read out.
         view: ``side`` or ``top``.
-        size: width and height [px].
+        size: width and height [px]; the width of a page where nothing else is said.
     """
     bodies = [_body(robot, still.q, load) for still in stills]
     solids = {item.name: from_obstacle(item) for item in scene.obstacles}
