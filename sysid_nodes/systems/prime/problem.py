@@ -164,7 +164,7 @@ class PrimeProblem:
 
     def retract(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step, its contact variables then moved to their own best (elimination.py)."""
-        return self.settle_contacts(self.move_point(point, stage_step, parameter_step, local_step))
+        return self.solve_contacts(self.move_point(point, stage_step, parameter_step, local_step))
 
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
@@ -172,9 +172,9 @@ class PrimeProblem:
         theta[slice(None) if self.free is None else self.free] += parameter_step
         return Trajectory(retract(point.q, stage_step), w, theta)
 
-    def settle_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
+    def solve_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
-        w = self.inner.settle_contacts(point, self.law, first)
+        w = self.inner.solve_contacts(point, self.law, first)
         return replace(point, w=np.concatenate([point.w[:first], w]) if first else w)
 
     def _arrival_differences(self, point: Trajectory) -> tuple[Array, Array]:
