@@ -112,7 +112,7 @@ def sharpen(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple
     """Moves problem and point to another smoothing."""
     changed = problem.with_smoothing(smoothing)
     w = change_smoothing(point.w, problem.law.smoothing, smoothing)
-    return changed, changed.settle_contacts(replace(point, w=w))
+    return changed, changed.solve_contacts(replace(point, w=w))
 
 
 def solve_by_continuation(
@@ -152,7 +152,7 @@ def solve_by_continuation(
     start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)
     # From a guess contacts need more steps to their best than from a trajectory's last step.
     first = quick[0][2] if quick else problem
-    point = first.with_smoothing(schedule[0]).settle_contacts(start)
+    point = first.with_smoothing(schedule[0]).solve_contacts(start)
     smoothing, iterations = schedule[0], 0
     if quick:
         rough = _descend(quick, smoothing, point, clock, progress)

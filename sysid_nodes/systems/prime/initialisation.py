@@ -58,7 +58,7 @@ def initial_trajectory(problem: PrimeProblem, q: Array, theta: Array) -> Traject
     gap = contact_kinematics(model.base, q).centre @ plane.axes[0] - model.base.contact_radii - plane.height
     mass = float(model.parameters.inertia(theta)[:, 0].sum())
     weight = mass * float(np.linalg.norm(model.base.tree.gravity))
-    return problem.settle_contacts(Trajectory(q, problem.law.start(gap, weight / model.base.contacts), theta))
+    return problem.solve_contacts(Trajectory(q, problem.law.start(gap, weight / model.base.contacts), theta))
 
 
 def _interpolate_missing(steps: npt.NDArray[np.intp], values: Array, stages: int) -> Array:

@@ -70,7 +70,7 @@ class InnerRows(Protocol):
         """The same in parts of the window, one after the other, each with the motion of its own stages."""
         ...
 
-    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """(N - first, nc, 3) contact variables, those of inner stages after `first` at their best."""
         ...
 
@@ -118,7 +118,7 @@ class ReferenceRows:
         """See `InnerRows`; one part."""
         yield self.blocks(point, law)
 
-    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
         base = robot_with(self.base, self.parameters, point.theta)
@@ -200,7 +200,7 @@ class CompiledRows:
         )
         return dynamics, contact, DiscreteMotion(law.dt, *motion)
 
-    def settle_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
+    def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
         part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around

@@ -37,4 +37,4 @@ def predict(point: Trajectory, problem: PrimeProblem, samples: Mapping[str, Samp
     # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
     w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
     found = Trajectory(q, w, point.theta)
-    return problem.settle_contacts(found, first=kept - 2) if new else found
+    return problem.solve_contacts(found, first=kept - 2) if new else found

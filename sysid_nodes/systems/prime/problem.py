@@ -204,16 +204,14 @@ class PrimeProblem:
         Their own best knows no limits of the motors: stages where it breaks one keep what the step does for it.
         """
         moved = self.move_point(point, stage_step, parameter_step, local_step)
-        settled = self.settle_contacts(moved)
+        solved = self.solve_contacts(moved)
         if self.limits is None or not self.limits.bound_torques:
-            return settled
-        (_, torque), w = (
-            self._within(self.limits, settled, self.inner.residuals(settled, self.law)[0]),
-            settled.w.copy(),
-        )
+            return solved
+        _, torque = self._within(self.limits, solved, self.inner.residuals(solved, self.law)[0])
+        w = solved.w.copy()
         broken = 1 + np.flatnonzero(torque.any(axis=1))
         w[broken] = moved.w[broken]
-        return replace(settled, w=w)
+        return replace(solved, w=w)
 
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
@@ -221,9 +219,9 @@ class PrimeProblem:
         theta[slice(None) if self.free is None else self.free] += parameter_step
         return Trajectory(retract(point.q, stage_step), w, theta)
 
-    def settle_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
+    def solve_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""
-        w = self.inner.settle_contacts(point, self.law, first)
+        w = self.inner.solve_contacts(point, self.law, first)
         return replace(point, w=np.concatenate([point.w[:first], w]) if first else w)
 
     def _arrival_differences(self, point: Trajectory) -> tuple[Array, Array]:

@@ -185,7 +185,7 @@ def test_a_motor_whose_torque_is_turned_is_claimed_in_no_window(motor: int) -> N
     for update in updates:
         assert update.result is not None
         assert not update.result.status.trusted
-        assert f"half of what was read at '{MOTORS[motor]}': swapped, turned" in update.result.message
+        assert f"half of what was read at '{MOTORS[motor]}': swapped, reversed" in update.result.message
 
 
 def test_after_a_contradiction_twice_as_many_windows_have_to_agree(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_compiled_rows_are_the_reference(name: str, law: str, unknown: float) ->
     for found, wanted in zip(compiled.residuals(point), reference.residuals(point), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
     for first in (0, 2):
-        ours, theirs = compiled.settle_contacts(point, first).w, reference.settle_contacts(point, first).w
+        ours, theirs = compiled.solve_contacts(point, first).w, reference.solve_contacts(point, first).w
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
         np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
 
@@ -90,7 +90,7 @@ def assert_near(found: np.ndarray, wanted: np.ndarray) -> None:
 def test_residuals_of_a_settled_point_are_those_of_its_numbers() -> None:
     """They are made when contact variables are settled, and no longer those once anything has changed."""
     problem, _, point = both("go2", "coulomb", 0.05)
-    settled = problem.settle_contacts(point)
+    settled = problem.solve_contacts(point)
     kept = problem.residuals(settled)
     for mine, again in zip(kept, problem.residuals(replace(settled, q=settled.q.copy())), strict=True):
         np.testing.assert_array_equal(mine, again)

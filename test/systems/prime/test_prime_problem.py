@@ -112,7 +112,7 @@ def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
 
 def test_settling_lowers_the_cost_and_moves_nothing_else() -> None:
     problem, point = problem_and_point(config())
-    after = problem.settle_contacts(point)
+    after = problem.solve_contacts(point)
     before_cost, after_cost = (sum(float(np.sum(r**2)) for r in problem.residuals(x)) for x in (point, after))
     assert after_cost < before_cost
     np.testing.assert_array_equal(after.q, point.q)
