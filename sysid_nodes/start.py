@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start of commands and nodes: importing what they need takes a second, and ends in one line, too, if it fails.
+"""Start of commands and nodes: importing what they need takes a second, and an import that fails ends in one line.
 
-What is imported here is there already, or small: until it is, Ctrl-C ends in a traceback. To a node's executable it is
-held back until then (cmake/executables.cmake).
+Ctrl-C ends in one line from `load_program` on. Before that it would end in a traceback, so this module imports nothing
+that takes time; and a node's executable blocks SIGINT until `load_program` takes it (cmake/executables.cmake).
 """
 
 from __future__ import annotations

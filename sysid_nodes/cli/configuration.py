@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser, *, method: bool = True) -> No
     """Arguments that choose a configuration; without --method where a command has one of its own."""
     group = parser.add_argument_group("configuration")
     group.add_argument("--config", type=Path, metavar="FILE", help="ROS parameter file; without it, the robot's own")
-    group.add_argument("--robot", metavar="NAME", help=f"robot by name ({', '.join(robot_names())})")
+    robot = group.add_argument("--robot", metavar="NAME", help=f"robot by name ({', '.join(robot_names())})")
+    robot.completer = lambda **_: robot_names()  # type: ignore[attr-defined]  # argcomplete's, instead of files
     group.add_argument("--urdf", metavar="FILE", help="URDF that replaces the robot's own, or of any other robot")
     group.add_argument("--body", metavar="LINK", help="link to identify; default: the robot's last")
     if method:

@@ -67,7 +67,8 @@ examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
 
-'sysid COMMAND --help' tells about one command.
+'sysid COMMAND --help' tells about one command. The tabulator key completes words in a bash or zsh after
+  eval "$(register-python-argcomplete sysid)"
 """
 
 
@@ -117,7 +118,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="sysid",
-        description="Online system identification: proven intervals for the inertial parameters of a payload.",
+        description="Online identification of robots: payloads, links, drives, contact forces, and how sure that is.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

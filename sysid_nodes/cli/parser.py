@@ -46,7 +46,8 @@ class Parser(argparse.ArgumentParser):
 
         unknown = re.match(r"unrecognized arguments: (-\S+)", message)
         if unknown:
-            return did_you_mean(unknown[1].partition("=")[0], self._option_string_actions)
+            names = [name.lstrip("-") for name in self._option_string_actions]  # dashes are alike in all of them
+            return did_you_mean(unknown[1].partition("=")[0].lstrip("-"), names).replace("'", "'--", 1)
         choice = re.search(rf"invalid choice: '(.*?)'{_CHOICES}", message)
         return did_you_mean(choice[1], (word.strip(" '") for word in choice[2].split(","))) if choice else ""
 

@@ -119,6 +119,7 @@ def test_the_shell_completes_commands_options_and_choices(line: str, words: set[
         ),
         (["demo", "kinov"], "did you mean 'kinova'?"),
         (["replay", "bag", "--uot", "o"], "unrecognized arguments: --uot; did you mean '--out'?"),
+        (["report", "a", "--format", "pdf"], "unrecognized arguments: --format pdf (see"),
         (["replay"], "the following arguments are required: BAG, --out"),
         (
             ["replay", "bag", "--out", "o", "--method", "guess"],

@@ -58,13 +58,13 @@ class Ended(NamedTuple):
     Attributes:
         watch: what was seen.
         usage: processor time of each process, in shares of the motion's wall time.
-        machine_lines: seconds of the robot's time that passed in one of real time, over all.
+        pace: seconds of the robot's time that passed in one of real time, over all.
         before: whether standing at the goal could be certified before, see `goal_check`.
     """
 
     watch: Watch
     usage: Mapping[str, float]
-    machine_lines: float | None
+    pace: float | None
     before: Mapping[str, Any]
 
 
@@ -94,7 +94,7 @@ def _run(args: argparse.Namespace, machine: Machine) -> Ending:
         copyfile(scene, folder / "scene.yaml")
         ended = _live(args, model, scene, folder, work, machine)
         say("Identifying again from the recording and writing the report ...")
-        facts = {"prior_check": ended.before, "real_time_factor": ended.machine_lines, "processor": dict(ended.usage)}
+        facts = {"prior_check": ended.before, "real_time_factor": ended.pace, "processor": dict(ended.usage)}
         document, loop, agree = summary.evaluate(
             folder, work / _SAVED, scene, ended.watch, str(args.out / "bag"), facts
         )
@@ -145,15 +145,15 @@ def _live(
         elif before["position_error"] is not None:
             errors = 1e3 * before["position_error"]
             screen.say(f"Standing at the goal can be certified with errors up to {errors:.1f} mrad.")
-        usage, machine_lines = _follow(nodes, screen, watch, machine)
+        usage, pace = _follow(nodes, screen, watch, machine)
         _save(nodes, screen, watch, work / _SAVED)
-    return Ended(watch, usage, machine_lines, before)
+    return Ended(watch, usage, pace, before)
 
 
 def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tuple[Mapping[str, float], float | None]:
-    """Shows what happens until the robot rests for good; the processes' shares and the machine_lines meanwhile."""
+    """Shows what happens until the robot rests for good; the processes' shares and the pace meanwhile."""
     arrivals, usage = Arrivals("joint state"), ProcessorShares(nodes, machine)
-    machine_lines: float | None = None
+    pace: float | None = None
     begun, plans, patience = 0.0, 0, np.inf
     while True:
         for line in nodes.read(TICK):
@@ -163,12 +163,12 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tup
             if usage.since is None:
                 begun = watch.time
             elif now > usage.since:
-                machine_lines = (watch.time - begun) / (now - usage.since)
+                pace = (watch.time - begun) / (now - usage.since)
             usage.look(now)
         screen.show(watch)
         moving = watch.mode in (Mode.TRACKING, Mode.BRAKING)
         if watch.finished or (watch.stopped and watch.resting) or (watch.contradicted and not moving):
-            return usage.end(), machine_lines
+            return usage.end(), pace
         arrivals.check(watch.recorded, now)
         if moving or len(watch.plans) != plans or not np.isfinite(patience):
             plans, patience = len(watch.plans), now + _IDLE
@@ -177,7 +177,7 @@ def _follow(nodes: Nodes, screen: Screen, watch: Watch, machine: Machine) -> tup
                 raise _NothingCertifiedError(f"No motion was certified: {watch.uncertified}; {_WAYS}")
             if not watch.plans:
                 raise OverdueError(f"the planner certified no motion within {_IDLE:g} s: {watch.planner}")
-            return usage.end(), machine_lines
+            return usage.end(), pace
 
 
 def _save(nodes: Nodes, screen: Screen, watch: Watch, path: Path) -> None:

@@ -51,7 +51,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-from sysid_nodes.cli.demo.arguments import add_arguments
+from sysid_nodes.cli.demo.arguments import add_arguments, refuse_others_options
 from sysid_nodes.cli.demo.ending import exit_status
 from sysid_nodes.cli.demo.machine import Machine
 
@@ -70,6 +70,7 @@ _SYSTEMS = {
 
 def run(args: argparse.Namespace) -> int:
     """Runs the demo of the robot that was asked for and returns the exit status."""
+    refuse_others_options(args)
     machine = Machine()
     demo = importlib.import_module(f"sysid_nodes.cli.{_SYSTEMS[args.robot]}.demo")
     return exit_status(lambda: demo.run(args, machine), machine)

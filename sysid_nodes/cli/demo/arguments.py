@@ -7,10 +7,22 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from sysid_nodes.exceptions import InputError
+
 HEAVIEST = 3.6
 """The room that is certified for the load is that of an eight-pound dumbbell [kg]."""
 
 ROBOTS = ("kinova", "go2", "g1", "actuators", "spi", "fourbar")
+
+_OF_SOME = {
+    "payload": ("kinova", "go2", "g1", "spi"),
+    "identify": ("kinova",),
+    "delay": ("kinova",),
+    "speed": ("kinova",),
+    "motion_time": ("go2", "g1", "actuators", "fourbar"),
+    "change": ("actuators",),
+}
+"""Arguments that not every demo has, and which have them."""
 
 CHANGES = ("none", "friction", "gain", "delay")
 
@@ -76,16 +88,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
 
 
+def refuse_others_options(args: argparse.Namespace) -> None:
+    """Raises InputError where an argument is given that this robot's demo would pass over."""
+    for name in _given(args):
+        robots = _OF_SOME.get(name, ROBOTS)
+        if args.robot not in robots:
+            raise InputError(f"the demo of {args.robot} has none; of {', '.join(robots)} only", source=_option(name))
+
+
 def given_options(args: argparse.Namespace) -> list[str]:
     """Words of those arguments that are not as they are by default, but for the robot, its seed and the folder."""
+    words = []
+    for name in _given(args):
+        value = getattr(args, name)
+        if name not in ("seed", "out"):
+            words += [_option(name), *([] if value is True else [str(value)])]
+    return words
+
+
+def _given(args: argparse.Namespace) -> list[str]:
+    """Names of the arguments that are not as they are by default, but for the robot."""
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    words = []
-    for name, default in vars(parser.parse_args([args.robot])).items():
-        value = getattr(args, name)
-        if name not in ("robot", "seed", "out") and value != default:
-            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
-    return words
+    defaults = vars(parser.parse_args([args.robot]))
+    return [name for name, default in defaults.items() if getattr(args, name) != default]
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _count(text: str) -> int:

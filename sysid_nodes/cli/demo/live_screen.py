@@ -117,7 +117,7 @@ def parameter_table(*names: str, numbers: Sequence[str]) -> Table:
         names: headings of the columns that name something.
         numbers: of those with numbers.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     for heading in names:
         table.add_column(heading, overflow="fold")
     for heading in numbers:

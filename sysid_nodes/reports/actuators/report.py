@@ -36,14 +36,12 @@ def render_actuator_report(document: Document, series: Mapping[str, Array], scen
         series: t (S,), command, measured and replayed (S, n); torque, torque_sigma and model_torque with an oracle.
         scene: of `motion_scene`; empty for none.
     """
-    status = ActuatorStatus[document["status"]]
-    tone, label = _TONES[status]
     replay = document["replay"]
     t = series["t"] - series["t"][0]
     return template("actuators.html.j2").render(
         document=document,
         headline=headline(document),
-        verdict={"tone": tone, "label": label, "sentences": [wording.sentence(status.message)]},
+        verdict=verdict(document),
         facts=[
             ("robot", document["robot"]),
             ("joints", str(len(document["joints"]))),
@@ -57,6 +55,16 @@ def render_actuator_report(document: Document, series: Mapping[str, Array], scen
         untold=_rows_without_estimate(document),
         scene=scene,
     )
+
+
+def verdict(document: Document) -> dict[str, Any]:
+    """Tone, label and sentences; an alarm is among them, for what was found is not all that happened."""
+    status = ActuatorStatus[document["status"]]
+    tone, label = _TONES[status]
+    alarms = [alarm["message"] for alarm in (document["online"] or {"alarms": []})["alarms"]]
+    if alarms:
+        tone, label = "wait" if tone == "good" else tone, f"{label}; a drive changed on the way"
+    return {"tone": tone, "label": label, "sentences": [wording.sentence(line) for line in (status.message, *alarms)]}
 
 
 def headline(document: Document) -> str:
@@ -77,9 +85,11 @@ def _ranges(rows: list[dict[str, Any]], joints: int) -> Iterator[str]:
     for name in ("armature", "delay"):
         told = sorted((row["estimate"], row["unit"]) for row in rows if row["name"] == name and row["identifiable"])
         if told:
-            ends = dict.fromkeys(number_text(value, 3) for value, _ in (told[0], told[-1]))
+            unit = told[0][1]
+            factor, unit = (1e3, "ms") if unit == "s" else (1.0, unit)
+            ends = dict.fromkeys(number_text(factor * value, 3) for value, _ in (told[0], told[-1]))
             share = f" ({len(told)} of {joints} joints)" if len(told) < joints else ""
-            yield f"{name}{'s from' if len(ends) > 1 else ''} {' to '.join(ends)} {told[0][1]}{share}"
+            yield f"{name}{'s from' if len(ends) > 1 else ''} {' to '.join(ends)} {unit}{share}"
 
 
 def _true(document: Document, joint: Mapping[str, Any]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from sysid_nodes.reports.drawing.plots import (
     STYLE,
     VERMILION,
     panel,
+    scale_logarithmically,
     thin_extremes,
     to_svg,
 )  # fmt: skip
@@ -121,7 +122,7 @@ def usage_plot(t: Array, usage: Array, change: float | None, *, label: str) -> s
         axes = figure.add_axes((0.075, 0.24, 0.91, 0.7))
         axes.plot(*thin_extremes(t, np.maximum(usage, _LEAST), 2 * _POINTS), color=INK, linewidth=0.9, label="taken")
         axes.axhline(100.0, color=VERMILION, linewidth=1.3, label="proven")
-        axes.set_yscale("log")
+        scale_logarithmically(axes)
         axes.set_ylim(_LEAST, max(150.0, 1.5 * float(usage.max(initial=0.0))))
         _finish(axes, change)
         return to_svg(figure, label)
@@ -160,7 +161,7 @@ def width_plot(t: Array, share: Array, names: Mapping[int, str], change: float |
         for order, (column, name) in enumerate(names.items()):
             colour, style = colours[order % len(colours)], "-" if order < len(colours) else "--"
             axes.step(t, share[:, column], where="post", color=colour, linestyle=style, label=name)
-        axes.set_yscale("log")
+        scale_logarithmically(axes)
         _finish(axes, change)
         figure.legend(loc="center right", fontsize=8.0, handlelength=1.4)
         return to_svg(figure, label)

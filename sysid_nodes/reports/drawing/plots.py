@@ -15,6 +15,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from sysid_nodes.reports.drawing.plot_data import plot_data
 
@@ -81,6 +82,13 @@ def interval_plot(
         return to_svg(figure, label)
 
 
+def scale_logarithmically(axes: Axes) -> None:
+    """A logarithmic scale upward with plain numbers: a power of ten is a formula, slow to lay out."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(LogFormatter())
+    axes.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))  # numbers between, on a short scale
+
+
 def _hold_to_end(values: Array) -> Array:
     """Values of steps, each repeated where the data end, so that its area is filled."""
     ends = np.flatnonzero(np.isfinite(values[:-1]) & ~np.isfinite(values[1:]))
@@ -95,7 +103,7 @@ def width_plot(t: Array, lower: Array, upper: Array, *, label: str, withdrawn: b
     with rc_context(STYLE):
         figure, axes = panel(4.6, 2.0)
         axes.step(t, np.where(half > 0.0, half, np.nan), where="post", color=GREY if withdrawn else BLUE)
-        axes.set_yscale("log")
+        scale_logarithmically(axes)
         axes.margins(x=0.0)
         axes.set_xlabel("time [s]")
         return to_svg(figure, label)
@@ -129,7 +137,7 @@ def singular_values_plot(values: Array, *, label: str) -> str:
         figure, axes = panel(4.6, 2.6)
         positive = np.where(values > 0.0, values, np.nan)
         axes.bar(np.arange(1, values.size + 1), positive, color=BLUE, width=0.7)
-        axes.set_yscale("log")
+        scale_logarithmically(axes)
         axes.set_xticks(np.arange(1, values.size + 1))
         axes.set_xlabel("direction, best seen first")
         axes.grid(axis="x", visible=False)
@@ -142,7 +150,7 @@ def condition_plot(t: Array, condition: Array, *, label: str) -> str:
         figure, axes = panel(4.6, 2.6)
         axes.step(t, condition, where="post", color=BLUE)
         if np.isfinite(condition).any():
-            axes.set_yscale("log")
+            scale_logarithmically(axes)
         axes.set_xlabel("time [s]")
         axes.margins(x=0.0)
         return to_svg(figure, label)

@@ -79,7 +79,7 @@ def scene_picture(
     load: Primitive | None,
     label: str,
     view: str = "side",
-    size: tuple[int, int] = (1280, 800),
+    size: tuple[int, int] = (976, 610),
 ) -> str:
     """An SVG element.
 
@@ -91,7 +91,7 @@ def scene_picture(
         load: room of what is carried, on the robot's last joint; drawn as a dumbbell that fills it.
         label: of the picture, to be read out.
         view: ``side`` or ``top``.
-        size: width and height [px].
+        size: width and height [px]; the width of a page where nothing else is said.
     """
     bodies = [_body(robot, still.q, load) for still in stills]
     solids = {item.name: from_obstacle(item) for item in scene.obstacles}
@@ -109,8 +109,8 @@ def scene_picture(
     for body, opacity in zip(bodies[::-1], [1.0] + [_GHOST] * (len(bodies) - 1), strict=True):
         canvas.draw(body.parts, _LIGHT, opacity=opacity)
     marks = [_path(canvas, line, way.colour) for line, way in zip(lines, ways, strict=True)]
-    marks += [_text(canvas, name, _foot(solid), "obstacle") for name, solid in things.items()]
-    marks += [_text(canvas, still.label, body.tip, "still") for still, body in zip(stills, bodies, strict=True)]
+    marks += [_text_below(canvas, name, solid_mesh(solid)) for name, solid in things.items()]
+    marks += [_text_above(canvas, still.label, body.tip) for still, body in zip(stills, bodies, strict=True)]
     return _svg(canvas, marks, label)
 
 
@@ -176,11 +176,6 @@ def solid_mesh(solid: Solid) -> Array:
 def _height(solid: Solid) -> float:
     """From its centre to its top [m]."""
     return float(np.abs(solid.generators[:, 2]).sum()) + solid.radius
-
-
-def _foot(solid: Solid) -> Array:
-    """The middle of its underside [m]."""
-    return np.asarray(solid.centre - np.array([0.0, 0.0, _height(solid)]))
 
 
 def is_plate(solid: Solid) -> bool:
@@ -256,13 +251,27 @@ def _path(canvas: Canvas, line: Array, colour: str) -> str:
     return "".join(parts)
 
 
-def _text(canvas: Canvas, words: str, point: Array, kind: str) -> str:
-    if not words:
+def _text_below(canvas: Canvas, words: str, triangles: Array) -> str:
+    """Under the middle of an obstacle (T, 3, 3) as it is seen, wherever from; nothing where it is flat."""
+    if not len(triangles):
         return ""
-    x, y, _ = canvas.camera.project(point) / _SMOOTH
+    corners = canvas.camera.project(triangles.reshape(-1, 3))[:, :2].reshape(-1, 3, 2) / _SMOOTH
+    x = 0.5 * float(corners[..., 0].min() + corners[..., 0].max())
+    one, two = (edge.reshape(-1, 2) for edge in (corners, np.roll(corners, 1, axis=1)))
+    across = ((one[:, 0] - x) * (two[:, 0] - x) <= 0.0) & (one[:, 0] != two[:, 0])
+    share = (x - one[across, 0]) / (two[across, 0] - one[across, 0])
+    edge = float(np.max(one[across, 1] + share * (two[across, 1] - one[across, 1])))
     size = _TEXT * canvas.camera.width / _SMOOTH
-    drop = 3.4 * size if kind == "obstacle" else -3.2 * size
-    return f'<text class="{kind}" x="{x:.1f}" y="{y + drop:.1f}">{html.escape(words)}</text>'
+    return _text(words, x, min(edge + 1.4 * size, canvas.camera.height / _SMOOTH - 0.4 * size), "obstacle")
+
+
+def _text_above(canvas: Canvas, words: str, point: Array) -> str:
+    x, y, _ = canvas.camera.project(point) / _SMOOTH
+    return _text(words, x, y - 3.2 * _TEXT * canvas.camera.width / _SMOOTH, "still")
+
+
+def _text(words: str, x: float, y: float, kind: str) -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{html.escape(words)}</text>' if words else ""
 
 
 def _svg(canvas: Canvas, marks: Sequence[str], label: str) -> str:
@@ -284,9 +293,10 @@ def _svg(canvas: Canvas, marks: Sequence[str], label: str) -> str:
     )
 
 
+_HALO = 'stroke="#ffffff" stroke-width="4" paint-order="stroke" text-anchor="middle"'
 _LOOKS = {
     "way seen": "",
     "way behind": 'stroke-dasharray="0.5 7" opacity="0.8"',
-    "obstacle": 'fill="#7a3313" text-anchor="middle"',
-    "still": 'fill="#1c2733" stroke="#ffffff" stroke-width="4" paint-order="stroke" text-anchor="middle"',
+    "obstacle": f'fill="#7a3313" {_HALO}',
+    "still": f'fill="#1c2733" {_HALO}',
 }

@@ -18,7 +18,10 @@ _ROW = 1.5  # height of a row of small plots [inch]
 
 
 def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigmas: Array, *, label: str) -> str:
-    """Parameters (Q,) after each level (L, Q) with two sigmas, and the nominal value as a line."""
+    """Parameters (Q,) after each level (L, Q) with two sigmas, and the nominal value as a line.
+
+    A parameter without a sigma is held at a bound, or not told: a hollow dot.
+    """
     columns = 5
     rows = -(-len(names) // columns)
     with rc_context(STYLE):
@@ -32,8 +35,18 @@ def posterior_plot(names: Sequence[str], nominal: Array, estimates: Array, sigma
                 axis.set_visible(False)
                 continue
             axis.axhline(nominal[k], color=GREY, linewidth=1.0, label="nominal")
-            spread = np.where(np.isfinite(sigmas[:, k]), 2.0 * sigmas[:, k], 0.0)
+            free = np.isfinite(sigmas[:, k]) & (sigmas[:, k] > 0.0)
+            spread = np.where(free, 2.0 * sigmas[:, k], np.nan)
             axis.errorbar(level, estimates[:, k], yerr=spread, color=BLUE, marker="o", markersize=3.5, capsize=3)
+            axis.plot(
+                level[~free],
+                estimates[~free, k],
+                color=BLUE,
+                marker="o",
+                linestyle="",
+                markerfacecolor="#ffffff",
+                zorder=4,
+            )
             axis.set_title(names[k], fontsize=8.5, loc="left", color=INK)
             axis.ticklabel_format(axis="y", style="plain")
             axis.set_xticks([])
@@ -54,6 +67,7 @@ def clips_plot(t: Array, measured: Array, nominal: Array, identified: Array, *, 
             axis.plot(time, identified[k], color=VERMILION, linewidth=1.0, label="identified")
             axis.margins(x=0.0)
             axis.tick_params(labelsize=7.5)
-        axes[0].set_ylabel(unit)
+            axis.set_ylabel(unit)  # of each, for a page that puts them below one another
+            axis.yaxis.label.set_visible(k == 0)
         figure.supxlabel("time [s]", fontsize=9.0)
         return to_svg(figure, label)

@@ -37,6 +37,8 @@ def _posterior(stages: Mapping[str, Any]) -> str:
             for k, (name, colour) in enumerate((("before", GREY), ("after", BLUE))):
                 if row[f"sigma_{name}"] is not None:
                     axis.errorbar(k, row[name], yerr=2.0 * row[f"sigma_{name}"], color=colour, marker="o", capsize=3)
+            if row["sigma_before"] is None and row["sigma_after"] is None:
+                axis.text(0.5, 0.75, "not told", transform=axis.transAxes, ha="center", fontsize=8.0, color=GREY)
             axis.set_title(f"{row['name']} [{row['unit']}]", fontsize=8.5, loc="left", color=INK)
             axis.ticklabel_format(axis="y", style="plain")
             axis.set_xticks([])

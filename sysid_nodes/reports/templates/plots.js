@@ -88,6 +88,7 @@
       let row = index ?? 0;
       while (row > 0 && values[row] == null) row -= 1;
       dot.style.color = shade(line.colour);
+      dot.style.opacity = line.opacity;
       dot.textContent = line.dash.length ? "◌" : "●";
       words.textContent = ` ${line.name} ${index == null ? "" : text(values[row])}`;
       words.className = "value";

@@ -67,6 +67,7 @@
       const THREE = this.THREE, holder = new THREE.Group(), pose = numbers(body.pose);
       const material = new THREE.MeshStandardMaterial({
         color: body.colour, roughness: 0.65, metalness: 0.05, opacity: body.opacity, transparent: body.opacity < 1,
+        polygonOffset: body.opacity < 1, polygonOffsetFactor: -1, polygonOffsetUnits: -4,  // or coinciding surfaces are speckled
         side: THREE.DoubleSide, flatShading: body.parts.some((part) => part.mesh), depthWrite: body.opacity === 1,
       });
       for (const part of body.parts) {

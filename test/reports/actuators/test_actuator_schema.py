@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sysid_nodes.exceptions import InputError
-from sysid_nodes.reports.actuators.report import headline
+from sysid_nodes.reports.actuators.report import headline, verdict
 from sysid_nodes.reports.actuators.run import ActuatorRun, actuator_document
 from sysid_nodes.reports.actuators.schema import ACTUATOR_FIELDS, validate_actuators
 from sysid_nodes.results.actuator_methods import JointMethod, OracleTorque
@@ -56,12 +56,20 @@ def test_a_result_is_of_the_schema_and_infinity_is_null() -> None:
     assert headline(found).startswith("1 of 2 parameters of 1 joints are identified; one rollout")
     row = found["joints"][0]["parameters"][1] | {"identifiable": True, "estimate": 0.0125}
     found["joints"][0]["parameters"] = [row, row | {"name": "delay", "unit": "s", "estimate": 0.005}]
-    assert "identified; armature 0.0125 kg m²; delay 0.005 s; one rollout" in headline(found)
+    assert "identified; armature 0.0125 kg m²; delay 5 ms; one rollout" in headline(found)
     found["joints"].append({"parameters": [row | {"estimate": 0.02}]})
-    assert (
-        "of 2 joints are identified; armatures from 0.0125 to 0.02 kg m²; delay 0.005 s (1 of 2 joints);"
-        in headline(found)
+    assert "of 2 joints are identified; armatures from 0.0125 to 0.02 kg m²; delay 5 ms (1 of 2 joints);" in headline(
+        found
     )
+
+
+def test_an_alarm_is_in_the_verdict() -> None:
+    found = document() | {"status": "IDENTIFIED"}
+    assert verdict(found)["tone"] == "wait"
+    assert verdict(found)["sentences"][-1] == "Changed."
+    quiet = verdict(found | {"online": None})
+    assert quiet["tone"] == "good"
+    assert len(quiet["sentences"]) == 1
 
 
 def test_a_headline_without_commands_claims_no_rollout_of_the_log() -> None:

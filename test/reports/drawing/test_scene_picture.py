@@ -162,6 +162,19 @@ def picture(**options: object) -> str:
     )  # fmt: skip
 
 
+def test_a_name_is_under_what_is_seen_of_an_obstacle_where_it_stands() -> None:
+    # turned by 45 degrees about the line of sight: its lowest corner is in the middle, sqrt(1/2) below its centre
+    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.5**0.5, -(0.5**0.5)], [0.0, 0.5**0.5, 0.5**0.5]])
+    canvas = Canvas(camera(), WHITE)
+    drawn = scene_picture._text_below(canvas, "box", meshes.box(np.zeros(3), turn, np.full(3, 0.5)))
+    x, y = (float(value) for value in re.findall(r'[xy]="([-\d.]+)"', drawn))
+    lowest = canvas.camera.project(np.array([0.5, 0.0, -(0.5**0.5)]))[:2] / 2.0  # of the near face; two pixels are one
+    size = 0.017 * 40.0
+    assert x == pytest.approx(lowest[0], abs=0.06)  # printed to 0.1
+    assert y == pytest.approx(lowest[1] + 1.4 * size, abs=0.06)
+    assert not scene_picture._text_below(canvas, "sheet", np.zeros((0, 3, 3)))
+
+
 @pytest.mark.parametrize("view", ["side", "top"])
 def test_a_picture_names_what_is_in_it(view: str) -> None:
     svg = picture(view=view)
