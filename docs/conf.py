@@ -99,8 +99,15 @@ def fold_menu(_app: Any, _page: str, _template: str, context: dict[str, Any], _d
         context["toctree"] = lambda **options: whole(**options | {"collapse": True})
 
 
+def keep_options_whole(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """No line ends within the dashes of an option."""
+    body = context.get("body", "")
+    context["body"] = body.replace('<span class="pre">--', '<span class="pre" style="white-space: nowrap">--')
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("html-page-context", fold_menu, priority=400)  # before the theme's own, which asks for the menu
+    app.connect("html-page-context", keep_options_whole)
     app.connect("source-read", add_contents)
     app.connect("autodoc-process-docstring", keep_as_written, priority=400)  # before sections become fields

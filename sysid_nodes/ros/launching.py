@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,12 @@ import yaml
 from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.events.process import ProcessExited
-from launch.logging import launch_config
+from launch.logging import get_logger, launch_config
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription
+from sysid_nodes.data.joint_vector import did_you_mean
 from sysid_nodes.messages.geometry import WORLD
 
 Argument = tuple[str, str, str]
@@ -65,6 +66,7 @@ def launch_description(
 
     def launch(context: LaunchContext) -> list[Node]:
         names = [name for name, _, _ in (*arguments, *required)]
+        warn_of_misspelt(context.launch_configurations, names)
         return start({name: str(LaunchConfiguration(name).perform(context)) for name in names})
 
     declared = [
@@ -77,6 +79,16 @@ def launch_description(
         ),
     ]
     return LaunchDescription([*declared, OpaqueFunction(function=launch)])
+
+
+def warn_of_misspelt(given: Iterable[str], names: Sequence[str]) -> None:
+    """Warns of an argument that is none but nearly one: launch passes over it.
+
+    Others may be those of a launch file that includes this one.
+    """
+    for name in given:
+        if name not in names and (near := did_you_mean(name, names)):
+            get_logger("launch").warning(f"there is no argument '{name}'{near}")
 
 
 def is_true(text: str) -> bool:

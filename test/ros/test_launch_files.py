@@ -17,7 +17,7 @@ import pytest
 import yaml
 from shared import children
 from shared.kinova_motion import measure
-from shared.launch_stand_in import run_launch
+from shared.launch_stand_in import WARNINGS, run_launch
 from shared.recorded import record
 
 from sysid_nodes.cli.main import main
@@ -145,6 +145,12 @@ def test_every_node_of_a_launch_goes_into_its_namespace(path: Path) -> None:
         assert described == (path.stem not in ("replay.launch", "bayesian.launch")), "else the file says who does it"
     if "certified" in known:
         assert {"/left/certified_planner", "/left/robust_controller", "/left/interval_identifier"} < set(names)
+
+
+def test_an_argument_that_is_nearly_one_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # launch itself passes over what no file declares, and only the identifier would start
+    run_launch(ROOT / "launch" / "kinova.launch.py", tmp_path, monkeypatch, simulatd="true", of_another_file="x")
+    assert WARNINGS == ["there is no argument 'simulatd'; did you mean 'simulated'?"]
 
 
 def test_a_switch_takes_no_word_but_true_and_false() -> None:

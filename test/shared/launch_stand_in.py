@@ -14,6 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAUNCHING = "sysid_nodes.ros.launching"
 
+WARNINGS: list[str] = []
+"""Of the last launch."""
+
 
 class Recorded:
     """Anything that keeps what it was made with."""
@@ -22,15 +25,23 @@ class Recorded:
         self.given, self.named = given, named
 
 
+class Context(dict[str, str]):
+    """Values of arguments by name."""
+
+    @property
+    def launch_configurations(self) -> dict[str, str]:
+        return self
+
+
 class Configured(Recorded):
-    """The value of an argument; a context is a dictionary here."""
+    """The value of an argument."""
 
     def perform(self, context: dict[str, str]) -> str:
         return context[self.given[0]]
 
 
 MODULES: dict[str, dict[str, Any]] = {
-    "launch": {"LaunchContext": dict, "LaunchDescription": Recorded},
+    "launch": {"LaunchContext": Context, "LaunchDescription": Recorded},
     "launch.actions": dict.fromkeys(("DeclareLaunchArgument", "OpaqueFunction", "Shutdown"), Recorded),
     "launch.events": {},
     "launch.events.process": {"ProcessExited": Recorded},
@@ -58,7 +69,11 @@ def run_launch(
         module = ModuleType(name)
         vars(module).update(members)
         monkeypatch.setitem(sys.modules, name, module)
-    vars(sys.modules["launch.logging"])["launch_config"] = SimpleNamespace(log_dir=str(folder))
+    WARNINGS.clear()
+    vars(sys.modules["launch.logging"]).update(
+        launch_config=SimpleNamespace(log_dir=str(folder)),
+        get_logger=lambda _: SimpleNamespace(warning=WARNINGS.append),
+    )
     monkeypatch.delitem(sys.modules, LAUNCHING, raising=False)
     try:
         (entities,) = runpy.run_path(str(path))["generate_launch_description"]().given
@@ -66,5 +81,5 @@ def run_launch(
         sys.modules.pop(LAUNCHING, None)
     *declared, opaque = entities
     arguments = {argument.given[0]: argument.named for argument in declared}
-    context = {name: values.get(name, told.get("default_value", "given")) for name, told in arguments.items()}
+    context = Context({name: told.get("default_value", "given") for name, told in arguments.items()} | values)
     return arguments, [node.named for node in opaque.named["function"](context)]
