@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_vector import per_joint, spread
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.robots import Robot, load_robot, robot_variants
+from sysid_nodes.signals.driver import TORQUE_UNITS
 from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.systems.interval.check.arm_fit import CERTAIN, SURE, ArmFit
@@ -28,6 +30,9 @@ _FAR = 4.0
 _NOTHING = 0.5
 """Log-likelihood ratio that tells next to nothing about a sign."""
 
+_SAME_UNIT = np.log(2.0)
+"""Largest logarithm of a scale over that of N m or N mm at which it is called that: an unknown load scales along."""
+
 _MATTERS = 0.05
 """Torque below which nothing about friction is worth a word [N m]."""
 
@@ -40,9 +45,13 @@ def sign_and_unit(fit: ArmFit, config: IntervalIdentifierConfig, names: Sequence
     """Joints whose torque reads with another sign or in another unit than the configuration says."""
     n = len(names)
     now = np.broadcast_to(np.array(config.signals.torque_sign), n)
+    units = spread(config.signals.torque_unit, n, "signals.torque_unit")
+    constants = per_joint(config.signals.torque_constant or (1.0,), n, "signals.torque_constant")
     found = []
     for k, joint in enumerate(names):
-        kind, line, mends = _judge(fit.joints[k], float(fit.unit[k]), float(now[k]), joint)
+        factor = (constants[k] if units[k] == "A" else TORQUE_UNITS[units[k]]) / fit.unit[k]
+        text, mended = _unit(float(fit.unit[k]), units[k], float(factor), joint)
+        kind, line, mends = _judge(fit.joints[k], text, mended, float(now[k]), joint)
         if kind:
             found.append((kind, joint, line, mends))
     certain = {
@@ -72,27 +81,38 @@ def _sign_of_the_others(fit: ArmFit, now: Array, names: Sequence[str], start: fl
     return [Finding(LIKELY_SIGN, ALL_JOINTS, start, line, tuple(mends))]
 
 
-def _judge(fit: JointFit, unit: float, sign: float, joint: str) -> tuple[str, str, tuple[Mend, ...]]:
-    """Kind, text and mends; an empty kind for a plausible torque."""
-    mends: list[Mend] = []
-    text = ""
-    if unit == 1000.0:
-        text = "seems to be in N mm instead of N m"
-        mends.append(Mend("signals.torque_unit", "N mm", joint))
-    elif unit > 1.0:
-        text = "is far above what gravity needs: its unit is not N m"
-    elif unit < 1.0:
-        text = "is far below what gravity needs: motor current or motor-side torque instead of joint torque"
-    if unit not in (1.0, 1000.0):
-        mends.append(Mend("signals.torque_unit", "A", joint))
-        mends.append(Mend("signals.torque_constant", 1.0 / unit, joint))
+def _unit(unit: float, stated: str, factor: float, joint: str) -> tuple[str, list[Mend]]:
+    """Text and mends; both empty where the unit is as stated.
+
+    Args:
+        unit: torque as stated over what it has to be.
+        stated: the unit's name.
+        factor: from the driver's number to N m.
+        joint: its name.
+    """
+    if unit == 1.0:
+        return "", []
+    size = "far above" if unit > 1.0 else "far below"
+    if stated == "A":
+        text = f"is {size} what gravity needs: its torque constant is another, or its unit not A"
+        return text, [Mend("signals.torque_constant", factor, joint)]
+    for name in {"N m", "N mm"} - {stated}:
+        if abs(np.log(factor / TORQUE_UNITS[name])) < _SAME_UNIT:
+            return f"seems to be in {name} instead of {stated}", [Mend("signals.torque_unit", name, joint)]
+    text = f"is {size} what gravity needs: "
+    text += f"its unit is not {stated}" if unit > 1.0 else "motor current or motor-side torque instead of joint torque"
+    return text, [Mend("signals.torque_unit", "A", joint), Mend("signals.torque_constant", factor, joint)]
+
+
+def _judge(fit: JointFit, text: str, mended: list[Mend], sign: float, joint: str) -> tuple[str, str, tuple[Mend, ...]]:
+    """Kind, text and mends, those of the unit included; an empty kind for a plausible torque."""
     if fit.sign < 0 and fit.evidence > SURE:
         needs = "gravity" if fit.is_measured else "friction"
         also = f", and {text}" if text else ""
-        mends.insert(0, Mend("signals.torque_sign", -sign, joint))
         kind, has = ("torque_sign", "has") if fit.evidence > CERTAIN else (LIKELY_SIGN, "probably has")
-        return kind, f"{has} the opposite sign of the torque {needs} needs{also}", tuple(mends)
-    return ("torque_unit" if text else ""), text, tuple(mends)
+        mends = (Mend("signals.torque_sign", -sign, joint), *mended)
+        return kind, f"{has} the opposite sign of the torque {needs} needs{also}", mends
+    return ("torque_unit" if text else ""), text, tuple(mended)
 
 
 def friction_and_offset(

@@ -120,6 +120,33 @@ def test_motor_currents_are_told_from_torques_by_their_constants(gen3: Problem) 
     assert (np.abs(np.log(np.array(signals.torque_constant)[[1, 3]] / 13.0)) < np.log(3.0)).all()
 
 
+@pytest.mark.parametrize(
+    ("stated", "constant", "scale", "told", "mended"),
+    [
+        ("N mm", 1.0, 1.0, "seems to be in N m instead of N mm", ("N m", 1.0)),
+        ("N mm", 1.0, 0.05, "is far below what gravity needs: motor current", ("A", 20.0)),
+        ("A", 2.0, 10.0, "is far above what gravity needs: its torque constant is another", ("A", 0.1)),
+    ],
+)
+def test_a_unit_that_is_stated_wrong_is_told_from_what_is_stated(
+    gen3: Problem, stated: str, constant: float, scale: float, told: str, mended: tuple[str, float]
+) -> None:
+    """The lines that are printed turn the driver's number into N m, whatever stood there before."""
+    good = simulated(gen3)
+    units = tuple(stated if k == 1 else "A" for k in range(7))
+    constants = tuple(constant if k == 1 else 1.0 for k in range(7))
+    config = IntervalIdentifierConfig(signals=SignalsConfig(torque_unit=units, torque_constant=constants))
+    tau = good.tau * np.where(np.arange(7) == 1, scale, 1.0)
+    rounds = check_in_rounds(gen3.robot, config, replace(good, tau=tau))
+    (finding,) = (finding for finding in rounds.findings if finding.kind == "torque_unit")
+    assert finding.message.startswith(f"effort of 'joint_2' {told}")
+    unit, factor = rounds.config.signals.torque_unit[1], np.array(rounds.config.signals.torque_constant)[1]
+    assert unit == mended[0]
+    if unit == "A":  # as above, only the order of magnitude is certain
+        assert abs(np.log(factor / mended[1])) < np.log(3.0)
+    assert rounds.is_mended
+
+
 def test_a_missing_gripper_and_friction_of_the_other_side(shared_data: Path) -> None:
     """The paper's numbers, of motors' sides and with a gripper, on a log of joint sensors without one."""
     raw = read(shared_data, "joint_sensor_2")
