@@ -141,15 +141,27 @@ def log_information(own: Parameters, factor: Factor, x: Array, extra: Array) -> 
 
 
 def passage(before: Knowledge, factor: Factor, x: Array) -> Passage:
-    """The passage to a minimum whose problem began with what was known before."""
+    """The passage to a minimum whose problem began with what was known before.
+
+    Where the estimate was is told as the minimum of the earlier cost linearised here: the log's information is straight
+    in phi and the prior in theta, so that a difference in either would take what bends for a movement.
+    """
     own = before.mechanism.parameters
     phi, slope = own.linear(x)
     root = before.told.root @ slope
     old = np.linalg.inv(root.T @ root + own.prior_information)
     new = cho_solve((factor.corner, True), np.eye(len(phi)))
     lasting = slope.T @ before.lasting @ slope
-    moved = np.linalg.solve(slope, phi - own.linear(before.x)[0])
+    moved = old @ (_gradient(before, x) - _gradient(before, before.x))
     return Passage(np.asarray(moved), np.asarray(old), new, old @ lasting @ old, new @ lasting @ new)
+
+
+def _gradient(before: Knowledge, x: Array) -> Array:
+    """(p,) of the cost of all earlier parts by theta; where they ended, only bounds and equalities leave any."""
+    own, told = before.mechanism.parameters, before.told
+    phi, slope = own.linear(x)
+    by_log = slope.T @ (told.root.T @ (told.root @ phi - told.target))
+    return np.asarray(by_log + own.prior_information @ (x - own.mean)[own.free])
 
 
 def disagreement(way: Passage, added: Array, scale: Array) -> tuple[float, Array]:

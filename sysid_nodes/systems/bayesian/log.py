@@ -20,6 +20,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 _ORDER = 4  # of differences that show jitter
 _NORMAL = 1.4826  # standard deviations of a normal distribution over the median of its absolute values
+_CHANCE = 5.4  # four standard deviations of the root mean square of K fourth differences of white noise, times root K
 
 LEAST_STAGES = 20
 """Stages that an identification needs."""
@@ -74,6 +75,18 @@ class MechanismLog:
         jitter = np.full(len(read), found.max(initial=0.0))
         jitter[read] = found
         return jitter
+
+    @property
+    def most_noise(self) -> Array:
+        """(n,) that white noise of positions may have at most [rad]; infinite where too little was read.
+
+        Root mean squares of their fourth differences, outliers included, to which motion only adds, and four standard
+        deviations of chance.
+        """
+        quick = np.diff(self.position, _ORDER, axis=0)
+        count = np.maximum(np.isfinite(quick).sum(axis=0), 1)
+        found = np.sqrt(np.nansum(quick**2, axis=0) / count / comb(2 * _ORDER, _ORDER))
+        return np.asarray(np.where(count < LEAST, np.inf, found * (1.0 + _CHANCE / np.sqrt(count))))
 
     def part(self, first: int, last: int) -> MechanismLog:
         """Stages first..last - 1."""

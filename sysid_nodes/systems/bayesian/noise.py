@@ -93,7 +93,8 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: 
         return Shown(noise, full)
     levels = np.full_like(noise.position, np.nan)
     measured = np.any(np.isfinite(problem.log.position), axis=0)
-    levels[measured] = noise.position[measured] * position
+    # What the model misses of torques may be put down to the motion, but not beyond what readings show by themselves.
+    levels[measured] = np.minimum(noise.position[measured] * position, problem.log.most_noise[measured])
     levels = np.maximum(levels, np.minimum(noise.position, FINEST))
     shown = replace(noise, position=levels, torque=noise.torque * torque, power=noise.power * float(power[0]))
     return Shown(replace(shown, passive=_passive_noise(own["passive"], noise, shown)), full)

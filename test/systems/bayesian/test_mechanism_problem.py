@@ -278,3 +278,18 @@ def test_unknown_names() -> None:
     ):
         with pytest.raises(ConfigError, match=message):
             build_mechanism(leg(), part, power=False)
+
+
+def test_white_noise_is_at_most_what_readings_scatter() -> None:
+    """Motion and outliers add to it, and four standard deviations of chance: an eighth of 2000; a joint that was hardly
+    read has no bound."""
+    rng, t = np.random.default_rng(0), 0.01 * np.arange(2000.0)[:, None]
+    position = np.sin(2.0 * np.pi * t) + np.array([1e-4, 3e-4, np.nan]) * rng.standard_normal((2000, 3))
+    position[:10, 2] = 0.1
+    log = MechanismLog(0.0, 0.01, position, np.zeros((2000, 3)), np.full(2000, np.nan))
+    most = log.most_noise
+    assert np.all(most[:2] > [1e-4, 3e-4])
+    np.testing.assert_allclose(most[:2], [1.12e-4, 3.36e-4], rtol=0.05)
+    assert np.isinf(most[2])
+    position[1000, 0] += 0.01
+    assert log.most_noise[0] > 0.01 / np.sqrt(2000)

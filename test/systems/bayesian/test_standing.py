@@ -77,3 +77,19 @@ def test_a_joint_that_stands_does_not_explain_noise_of_another() -> None:
     white = np.sqrt(6.0) * NOISE / STEP**2
     assert np.std(found[5 : COUNT // 2 - 15]) < 0.1 * white
     assert fitted.problem.noise.position[1] == np.clip(fitted.problem.noise.position[1], 0.7 * NOISE, 1.3 * NOISE)
+
+
+def test_what_torques_miss_is_no_noise_of_positions() -> None:
+    """A ripple over the positions, seven periods a radian, might as well be motion, were encoders bad: they are not."""
+    own, rng = bench_robot("pendulum"), np.random.default_rng(1)
+    mechanism = true_mechanism(own)
+    rate = np.array([3.0, 5.0])
+    phase = rate * STEP * np.arange(COUNT)[:, None] + [0.3, 1.1]
+    q = own.rest + np.sin(phase)
+    motion = Motion(q, rate * np.cos(phase), -(rate**2) * np.sin(phase), np.zeros((COUNT, 0)))
+    torque = mechanism.torque(motion, mechanism.parameters.mean)
+    torque += 0.2 * torque.std(axis=0) * np.sin(14.0 * np.pi * q) + 1e-3 * rng.standard_normal(q.shape)
+    log = MechanismLog(0.0, STEP, q + 2e-5 * rng.standard_normal(q.shape), torque, np.full(COUNT, np.nan))
+    fitted = fit(mechanism, log, replace(own.config, step=STEP), None)
+    assert fitted.problem.noise.position[0] <= log.most_noise[0]
+    assert log.most_noise[0] < 2e-5 * (1.0 + 5.4 / np.sqrt(COUNT - 4)) * 1.1
