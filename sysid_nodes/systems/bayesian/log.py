@@ -86,7 +86,7 @@ class MechanismLog:
         quick = np.diff(self.position, _ORDER, axis=0)
         count = np.maximum(np.isfinite(quick).sum(axis=0), 1)
         found = np.sqrt(np.nansum(quick**2, axis=0) / count / comb(2 * _ORDER, _ORDER))
-        return np.asarray(np.where(count < LEAST, np.inf, found * (1.0 + _CHANCE / np.sqrt(count))))
+        return np.asarray(np.where(count < LEAST_STAGES, np.inf, found * (1.0 + _CHANCE / np.sqrt(count))))
 
     def part(self, first: int, last: int) -> MechanismLog:
         """Stages first..last - 1."""
