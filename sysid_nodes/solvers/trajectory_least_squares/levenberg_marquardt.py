@@ -52,8 +52,6 @@ class LevenbergMarquardtConfig:
 
 _POOR = 0.1
 """Ratio of actual to predicted decrease below which the linear model does not hold as far as the step goes."""
-_HELD = 0.75
-"""Ratio above which the model held well enough for steps to be trusted ten times as far."""
 _ACCEPT = 1e-4
 """Least ratio of actual to predicted decrease."""
 _ABOVE, _FORGET = 10.0, 0.3
@@ -277,4 +275,4 @@ def _shrink(ratio: float) -> float:
     """Factor on the damping after an accepted step."""
     if abs(ratio - 1.0) < 0.05:
         return 0.01
-    return 0.1 if ratio > _HELD else float(np.clip(1.0 - (2.0 * max(ratio, -1.0) - 1.0) ** 3, 0.1, 2.0))
+    return float(np.clip(1.0 - (2.0 * min(max(ratio, -1.0), 1.0) - 1.0) ** 3, 0.1, 2.0))
