@@ -203,7 +203,7 @@ def residuals_after(groups: Sequence[Blocks], step: Step) -> list[Array]:
     left = []
     for blocks in groups:
         width = blocks.jacobian.shape[2] // step.stage.shape[1]
-        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), -1)
+        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), blocks.jacobian.shape[2])
         rows = blocks.residual + np.einsum("bmj,bj->bm", blocks.jacobian, moved)
         if blocks.parameter_jacobian is not None:
             rows += blocks.parameter_jacobian @ step.parameter
