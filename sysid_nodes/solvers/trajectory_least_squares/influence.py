@@ -202,8 +202,8 @@ def residuals_after(groups: Sequence[Blocks], step: Step) -> list[Array]:
     """(B, m) residuals that the linear model of plain least-squares blocks has after a step."""
     left = []
     for blocks in groups:
-        width = blocks.jacobian.shape[2] // step.stage.shape[1]
-        moved = step.stage[blocks.first[:, None] + np.arange(width)].reshape(len(blocks.first), blocks.jacobian.shape[2])
+        count, _, size = blocks.jacobian.shape
+        moved = step.stage[blocks.first[:, None] + np.arange(size // step.stage.shape[1])].reshape(count, size)
         rows = blocks.residual + np.einsum("bmj,bj->bm", blocks.jacobian, moved)
         if blocks.parameter_jacobian is not None:
             rows += blocks.parameter_jacobian @ step.parameter
