@@ -153,8 +153,8 @@ def loaded(raws: Iterable[Raw], since: float, factor: float) -> list[Raw]:
 
 
 REASONS = {
-    1.3: r"most of all '.*' \(\d{2,3} sigmas\)",  # other constants explain the part, far from those that were known
-    2.0: r"the model errs 1\d\.\d times as much",  # no constants explain it
+    1.3: r"most of all '.*' \(\d+ sigmas\)",  # other constants explain the part, far from those that were known
+    2.0: r"the model errs \d+\.\d times as much",  # no constants explain it
 }
 
 
