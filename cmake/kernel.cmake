@@ -56,12 +56,7 @@ function(sysid_add_kernel)
     return()
   endif()
 
-  if(SYSID_EDITABLE)
-    set(destination "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel")
-  else()
-    ament_get_python_install_dir(python_dir)
-    set(destination "${python_dir}/sysid_nodes/kernel")
-  endif()
+  sysid_package_folder(destination kernel)
   foreach(name regressors stages normal_equations joint_rollout closest_points affine_dynamics dual_simplex windows)
     # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
     nanobind_add_module(_${name} NOMINSIZE NB_STATIC "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/${name}.cpp")
