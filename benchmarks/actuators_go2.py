@@ -77,10 +77,10 @@ def _one_robot(report: Report, robot: Robot, config: ActuatorConfig, logs: dict[
     )
     report.table(("log", "RMSE [mrad]", "MAE [mrad]", "worst joint's RMSE", "unfitted RMSE"), rows)
     _parameters(report, result)
-    _coupled(report, robot, config, logs, laws)
+    _replay_coupled(report, robot, config, logs, laws)
 
 
-def _coupled(
+def _replay_coupled(
     report: Report, robot: Robot, config: ActuatorConfig, logs: dict[str, ActuatorLog], laws: Sequence[np.ndarray]
 ) -> None:
     """The identified laws in MuJoCo, where joints move each other by what they do and not by what was measured."""

@@ -96,13 +96,13 @@ def run_trial(seed: int, sweeps: bool = True) -> Trial:
         for case, duration, kind in (("own", 20.0, TRAINED), ("inside", 10.0, INSIDE), ("outside", 10.0, OUTSIDE))
     }
     motions = {case: prepare(run.log, bar(), config)[0] for case, run in runs.items()}
-    law = _timed(trial, "structured", lambda: _law(motions["own"], config))
+    law = _time(trial, "structured", lambda: _law(motions["own"], config))
     smoothed = smooth_joint(motions["own"], law, config)
     _oracles(trial, smoothed, law, config, runs["own"].torque)
     _paper(trial, motions, smoothed, servo, config, rng)
     _score(trial, "structured", StructuredModel(law, config), motions)
     for name in ("residual", "network"):
-        model = _timed(trial, name, partial(METHODS[name], smoothed, law, config))
+        model = _time(trial, name, partial(METHODS[name], smoothed, law, config))
         _score(trial, name, model, motions)
         trial.gave_way[name] = isinstance(model, StructuredModel)
         trial.ratios[name] = {
@@ -123,7 +123,7 @@ def _law(motion: JointMotion, config: ActuatorConfig) -> Array:
     return fit_joint(motion, known_law(config, 0), config, config.fitted.names).law
 
 
-def _timed(trial: Trial, name: str, work: Callable[[], T]) -> T:
+def _time(trial: Trial, name: str, work: Callable[[], T]) -> T:
     began = time.process_time()
     found = work()
     trial.seconds[name] = time.process_time() - began
@@ -167,17 +167,17 @@ def _paper(
     rng: np.random.Generator,
 ) -> None:
     """Its models: no delay, friction or bias but what a network makes of them, segments from measured states."""
-    bench = _timed(trial, "Bench-Sup", lambda: fit_bench(servo, rng))
+    bench = _time(trial, "Bench-Sup", lambda: fit_bench(servo, rng))
     trial.errors["Bench-Sup"] = {case: _mae(motion, replay_bench(bench, motion)) for case, motion in motions.items()}
     _score(
-        trial, "Param-ES", _timed(trial, "Param-ES", lambda: METHODS["cma_es"](smoothed, np.zeros(12), config)), motions
+        trial, "Param-ES", _time(trial, "Param-ES", lambda: METHODS["cma_es"](smoothed, np.zeros(12), config)), motions
     )
     three = replace(config, fitted=_THREE, shooting=ShootingOptions(horizons=(0.25, 0.5), speed_sigma=1e-3))
-    param = _timed(trial, "TrajID-Param", lambda: _law(motions["own"], three))
+    param = _time(trial, "TrajID-Param", lambda: _law(motions["own"], three))
     _score(trial, "TrajID-Param", StructuredModel(param, three), motions)
     plain = smooth_joint(motions["own"], param, three)
     for name, kind in (("Residual-RL", True), ("TrajID-NN", False)):
-        model = _timed(trial, name, partial(train_untested, plain, param, three, residual=kind))
+        model = _time(trial, name, partial(train_untested, plain, param, three, residual=kind))
         _score(trial, name, model, motions)
     assert param[INDEX["delay"]] == 0.0
 

@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = collect(chosen, keys, trial, name)
         _summarise(report, name, [Outcome(**row) for record in found for row in record["outcomes"]])
     keys = [{"tracked": seed} for seed in seeds[:TRACKED]]
-    _compare_tracking(report, [row["errors"] for row in collect(chosen, keys, tracking, "tracking")])
+    _compare_tracking(report, [row["errors"] for row in collect(chosen, keys, track_motion, "tracking")])
     print(report.write())
     return 0
 
@@ -138,7 +138,7 @@ def trial(seed: int, case: str, last: float) -> Record:
     return {"outcomes": [asdict(outcome) for outcome in outcomes]}
 
 
-def tracking(tracked: int) -> Record:
+def track_motion(tracked: int) -> Record:
     """Errors [rad] of a seed in following a motion, and the gains that were tuned.
 
     By inverses of the default and of the identified model, and by feedback with the default gains and with those tuned

@@ -72,7 +72,7 @@ def _cassie() -> BenchRobot:
     armature = np.array([ROTORS.get(name, 0.0) for name in robot.joint_names])
     robot = replace(robot, motor=replace(robot.motor, armature=armature))
     reach = dict(zip(ROTORS, (0.15, 0.15, 0.25, 0.25, 0.25), strict=True))
-    own = _fixed(
+    own = _fixed_base(
         "cassie", robot, np.zeros(robot.n), np.array([reach.get(name, 0.0) for name in robot.joint_names]),
         (400.0, 10.0), (1.5, 1.0),
     )  # fmt: skip
@@ -89,12 +89,12 @@ def _cassie() -> BenchRobot:
 
 def _pendulum() -> BenchRobot:
     robot = build_robot(example_urdf("double_pendulum_description/urdf/double_pendulum_simple.urdf"))
-    return _fixed("pendulum", robot, np.array([0.4, 0.3]), np.array([1.0, 1.2]), (4.0, 0.2), (0.06, 0.04))
+    return _fixed_base("pendulum", robot, np.array([0.4, 0.3]), np.array([1.0, 1.2]), (4.0, 0.2), (0.06, 0.04))
 
 
 def _manipulator() -> BenchRobot:
     rest = np.array([0.0, -0.3, 0.0, -1.8, 0.0, 1.6, 0.6])
-    return _fixed("manipulator", load_robot("panda"), rest, np.full(7, 0.6), (600.0, 50.0), (1.0, 1.0))
+    return _fixed_base("manipulator", load_robot("panda"), rest, np.full(7, 0.6), (600.0, 50.0), (1.0, 1.0))
 
 
 def _multirotor() -> BenchRobot:
@@ -102,7 +102,7 @@ def _multirotor() -> BenchRobot:
     arm = tuple(str(joint.get("name")) for joint in ET.fromstring(text).iter("joint") if joint.get("type") != "fixed")
     robot = build_robot(_afloat(text, "hextilt__base_link", {}), name="hextilt", locked=arm)
     reach = np.array([0.4, 0.4, 0.4, 0.5, 0.4, 0.4])
-    own = _fixed("multirotor", robot, np.zeros(6), reach, (30.0, 8.0), (0.0, 0.0))
+    own = _fixed_base("multirotor", robot, np.zeros(6), reach, (30.0, 8.0), (0.0, 0.0))
     inertia = InertiaPriorConfig(bodies="hextilt__base_link")
     friction = FrictionPriorConfig(motors="none", passive="none")
     return replace(own, config=replace(own.config, inertia=inertia, friction=friction))
@@ -113,7 +113,7 @@ def _quadruped() -> BenchRobot:
     rest = np.tile([0.0, 0.9, -1.8], 4)
     feet = {point.link: "point" for point in go2.contacts}
     reach = np.array([0.05, 0.05, 0.04, 0.2, 0.2, 0.25])
-    return _standing("quadruped", go2, (), rest, feet, reach, (300.0, 8.0), (1.0, 0.3))
+    return _standing_robot("quadruped", go2, (), rest, feet, reach, (300.0, 8.0), (1.0, 0.3))
 
 
 def _biped() -> BenchRobot:
@@ -124,7 +124,7 @@ def _biped() -> BenchRobot:
     rest = np.array([next((v for part, v in place.items() if part in name), 0.0) for name in legs])
     feet = {f"{side}_ankle_roll_link": "weld" for side in _SIDES}
     reach = np.array([0.06, 0.06, 0.05, 0.2, 0.15, 0.15])
-    return _standing("biped", g1, above, rest, feet, reach, (1500.0, 40.0), (2.0, 1.0))
+    return _standing_robot("biped", g1, above, rest, feet, reach, (1500.0, 40.0), (2.0, 1.0))
 
 
 _BUILDERS = {
@@ -139,7 +139,7 @@ ROBOTS = tuple(_BUILDERS)[:5]
 """The paper's."""
 
 
-def _fixed(
+def _fixed_base(
     name: str, robot: Robot, rest: Array, reach: Array, gains: tuple[float, float], friction: tuple[float, float]
 ) -> BenchRobot:
     prior = FrictionPriorConfig(coulomb_sigma=friction[0] or 1.0, viscous_sigma=friction[1] or 1.0)
@@ -149,7 +149,7 @@ def _fixed(
     return BenchRobot(name, replace(robot, motor=motor), config, rest, reach, gains, friction)
 
 
-def _standing(
+def _standing_robot(
     name: str,
     legged: Robot,
     locked: tuple[str, ...],
@@ -171,7 +171,7 @@ def _standing(
     motor = MotorConstants(none, none, np.array([armature.get(joint, 0.0) for joint in robot.joint_names]), none)
     robot = replace(robot, motor=motor)
     reach = np.concatenate([reach, np.zeros(len(rest))])
-    own = _fixed(name, robot, q, reach, gains, friction)
+    own = _fixed_base(name, robot, q, reach, gains, friction)
     frames = [frame for frame in robot.model.frames.tolist() if frame.type == pinocchio.FrameType.BODY]
     links = {frame.parentJoint: frame.name for frame in reversed(frames) if frame.parentJoint >= len(BASE)}
     mechanism = MechanismConfig(
@@ -211,7 +211,7 @@ def _afloat(urdf: str, root: str, anchors: dict[str, pinocchio.SE3]) -> str:
             " ".join(repr(float(x)) for x in v) for v in (place.translation, pinocchio.rpy.matrixToRpy(place.rotation))
         )
         parts.append(
-            f'<link name="ground_{link}"/><joint name="ground_{link}_fixed" type="fixed"><parent link="ground"/>'
+            f'<link name="ground_{link}"/><joint name="ground_{link}_fixed_base" type="fixed"><parent link="ground"/>'
             f'<child link="ground_{link}"/><origin xyz="{xyz}" rpy="{rpy}"/></joint>'
         )
     return urdf.replace("</robot>", "".join(parts) + "</robot>")

@@ -125,7 +125,7 @@ class CertifiedLog:
         """A result of the identifier."""
         self.bounds.append(result)
 
-    def passed(self) -> list[tuple[Mode, StopReason]]:
+    def passed_modes(self) -> list[tuple[Mode, StopReason]]:
         """Modes and reasons in the order they were passed through."""
         pairs = list(zip(self.modes, self.reasons, strict=True))
         return [pair for k, pair in enumerate(pairs) if k == 0 or pair != pairs[k - 1]]

@@ -238,7 +238,7 @@ def loop(planner: Planner, identified: Identified | None, choose: Choice, times:
     return run
 
 
-def exciting(planner: Planner, scene: Scene, allowed: Allowed = _any) -> Choice:
+def retry_excitation(planner: Planner, scene: Scene, allowed: Allowed = _any) -> Choice:
     """Our planner, which tries once more where it found nothing that is allowed."""
 
     def choose(start: Start, box: ModelBox, objective: Excite) -> PlanResult:

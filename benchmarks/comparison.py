@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.adaptive_control import Adaptive, AdaptiveRobust, SlotineLi
 from benchmarks.comparison_cases import Case, Found
-from benchmarks.comparison_certificates import certified, certify, error_bound, fastest
+from benchmarks.comparison_certificates import certify, error_bound, fastest, is_certified
 from benchmarks.comparison_experiments import EXPERIMENTS, Experiment
 from benchmarks.comparison_learning import (
     ALGORITHM_1,
@@ -50,7 +50,7 @@ from benchmarks.comparison_methods import (
     SOURCE,
     WRONG,
     Setting,
-    assumed,
+    assumed_models,
     true_robot,
     variants,
 )
@@ -152,7 +152,7 @@ class Trial:
         if motion != FOURIER:
             return identify(planner, arm, motion, setting.told, rate, seed)
         self._fourier = self._fourier or fourier_motion(planner.robot, seed)
-        bare = assumed(PID, planner, {}, setting.told)
+        bare = assumed_models(PID, planner, {}, setting.told)
         assert bare is not None
         return identify_by_pid(planner.robot, self._fourier, bare, arm, true_robot(arm), pounds, setting.told, seed)
 
@@ -170,7 +170,7 @@ class Trial:
         planner, name, nothing = self._planner, task.experiment.name, float("nan")
         arm = self._setting.arm(pounds, self._seed)
         truth, trouble = true_robot(arm), troubles(method, learned)
-        box = assumed(method, planner, learned, self._setting.told)
+        box = assumed_models(method, planner, learned, self._setting.told)
         if box is None:
             proven = None if method in GRAVITY_PID else False
             return Case(name, method, pounds, proven, "nothing was identified", np.inf, None, nothing, trouble)
@@ -191,7 +191,7 @@ class Trial:
         bound = error_bound(task, certificates)
         outcome = execute(planner.robot, task.motion, truth, pounds, follower, self._seed, bound)
         mass = float(box.theta[planner.body_index, 0])
-        return Case(name, method, pounds, certified(certificates), binding, shortest, outcome, mass, trouble)
+        return Case(name, method, pounds, is_certified(certificates), binding, shortest, outcome, mass, trouble)
 
     def _adapt(
         self, task: Task, method: str, pounds: float, controller: Adaptive, truth: TrueRobot, followed: Learned | None

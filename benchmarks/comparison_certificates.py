@@ -27,7 +27,7 @@ def certify(planner: Planner, task: Task, duration: float, box: ModelBox, scene:
     return one, planner.certifier.certify(second, box, one.envelope.entry(0.5 * duration), scene)
 
 
-def certified(certificates: Certificates) -> bool:
+def is_certified(certificates: Certificates) -> bool:
     """Whether the whole motion is."""
     one, two = certificates
     return one.certified and two is not None and two.certified
@@ -41,7 +41,7 @@ def fastest(planner: Planner, task: Task, box: ModelBox, scene: Scene) -> float:
     own = task.experiment.duration
 
     def good(step: int) -> bool:
-        return certified(certify(planner, task, own * _STEP**step, box, scene))
+        return is_certified(certify(planner, task, own * _STEP**step, box, scene))
 
     low, high = -3, 0  # the motion uses 90 % of the speed limits
     while not good(high):

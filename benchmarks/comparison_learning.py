@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.adaptive_control import Adaptive
-from benchmarks.certified_motion import REPLAN, Assumptions, Identified, drawn, exciting, loop, obstacles
+from benchmarks.certified_motion import REPLAN, Assumptions, Identified, drawn, loop, obstacles, retry_excitation
 from benchmarks.comparison_task import Motion
 from benchmarks.comparison_trial import Outcome, adaptive_follower, execute, pid_follower
 from benchmarks.excitation import RATE, WINDOW
@@ -69,22 +69,22 @@ def identify(
         identified = Identified(arm, rate, rng, Assumptions(known, method=method))
         allowed = identified.allows  # too fast a draw would break what the identifier assumes of motions
         if motion in (OURS, ALGORITHM_1):
-            choose = exciting(planner, scene, allowed)
+            choose = retry_excitation(planner, scene, allowed)
         else:
             widest = HALF_RANGE if motion == RANDOM else np.full(planner.robot.n, max(planner.config.k_range))
             choose = drawn(planner, scene, widest, rng, allowed)
         run = loop(planner, identified, choose, (planner.config.duration, planner.config.replan))
         if run.identified is not None and run.identified.status is Status.INCONSISTENT:
-            return _learned(run.identified, arm)
+            return _conclude(run.identified, arm)
         if run.complete and run.identified is not None:
             condition = momentum_condition(
                 planner.chain, planner.body_index, run.plans, planner.config.replan, window=WINDOW, rate=RATE
             )
-            return _learned(run.identified, arm, condition, tuple(run.plans))
+            return _conclude(run.identified, arm, condition, tuple(run.plans))
     return None
 
 
-def _learned(
+def _conclude(
     result: IdentificationResult,
     arm: Arm,
     condition: float = float("nan"),
@@ -104,12 +104,12 @@ def practise(
     """Lets an adaptive controller follow plans, each until the next takes over, the last to its end."""
     replan = planner.config.replan
 
-    def desired(t: float) -> State:
+    def desired_state(t: float) -> State:
         index = min(int(t / replan), len(plans) - 1)
         return plans[index](t - index * replan)
 
     duration = replan * (len(plans) - 1) + plans[-1].duration
-    motion = Motion(desired, duration, 0.0, obstacles())
+    motion = Motion(desired_state, duration, 0.0, obstacles())
     return execute(planner.robot, motion, truth, pounds, adaptive_follower(planner.robot, controller), seed)
 
 
@@ -149,4 +149,4 @@ def identify_by_pid(
     columns = (np.array([getattr(one, name) for one in readings]) for name in ("position", "velocity", "effort"))
     stamps = np.array([one.stamp for one in readings])
     result = pipeline.identify(JointSamples(robot.joint_names, stamps, *columns))
-    return _learned(result, arm, trouble=outcome.failures)
+    return _conclude(result, arm, trouble=outcome.failures)

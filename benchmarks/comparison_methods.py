@@ -110,7 +110,7 @@ def true_robot(arm: Arm) -> TrueRobot:
     return TrueRobot.from_parameters(p[: 10 * n].reshape(n, 10), MotorConstants(*p[10 * n : 14 * n].reshape(4, n)))
 
 
-def assumed(
+def assumed_models(
     method: str, planner: Planner, learned: dict[str, Learned | None], told: KnownRobotConfig
 ) -> ModelBox | None:
     """The models that a method reckons with; None where it has none, nothing having been identified."""

@@ -93,7 +93,7 @@ class Adversary:
         """Of one torque [s]."""
         return most if self.smart else float(self.rng.uniform(most - jitter, most))
 
-    def acting(self, torque: Array, push: Array, error: Array) -> Array:
+    def drive_torque(self, torque: Array, push: Array, error: Array) -> Array:
         """(n,) torque of the drives, off by no more than ``error``, for one commanded; ``push`` as of `signs`."""
         if not self._quantised:
             return torque - push * error
@@ -135,7 +135,7 @@ def follow(
     every = round(control.period / _STEP)
     most = np.zeros(7)
     times = _STEP * np.arange(round(duration / _STEP), dtype=np.float64)
-    which, desired = _desired(legs, times)
+    which, desired = _desired_states(legs, times)
     for k, t in enumerate(times):
         leg, (q_d, qd_d, qdd_d) = legs[which[k]], (x[k] for x in desired)
         certificate, envelope = leg.certificate, leg.certificate.envelope
@@ -153,7 +153,7 @@ def follow(
             seen_q, seen_qd = q + push * found.position_error, qd + push * found.velocity_error
             torque = law.command(seen_q, seen_qd, (q_d, qd_d, qdd_d), certificate.robust_limit).torque
             queue.append(
-                (t + adversary.delay(control.delay, jitter), adversary.acting(torque, push, found.torque_error))
+                (t + adversary.delay(control.delay, jitter), adversary.drive_torque(torque, push, found.torque_error))
             )
             mass = np.triu(pinocchio.crba(model, data, q))
             energy = 0.5 * float(r @ (mass + np.triu(mass, 1).T) @ r)
@@ -178,7 +178,7 @@ def _true_model(robot: Robot, adversary: Adversary) -> pinocchio.Model:
     return model
 
 
-def _desired(legs: Sequence[Leg], times: Array) -> tuple[npt.NDArray[np.int64], tuple[Array, ...]]:
+def _desired_states(legs: Sequence[Leg], times: Array) -> tuple[npt.NDArray[np.int64], tuple[Array, ...]]:
     """Which motion is executed at times (T,), and its position, velocity and acceleration (T, n)."""
     which = np.searchsorted([leg.start for leg in legs], times + 1e-9, side="right") - 1
     states = [leg.plan(np.maximum(times[which == i] - leg.start, 0.0)) for i, leg in enumerate(legs)]

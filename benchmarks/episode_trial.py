@@ -22,7 +22,7 @@ from benchmarks.episode_world import (
     draw_obstacles,
     draw_surroundings,
     draw_truth,
-    setting,
+    load_setting,
 )
 from benchmarks.random_planner import RandomPlanner
 from sysid_nodes.data.bounds import Bounds
@@ -58,7 +58,7 @@ def run_trial(seed: int, trial: int, delay: float = 0.0, torque_error: float = 0
     begun = time.process_time()
     rng = np.random.default_rng([seed, trial])
     world = World.draw(rng)
-    robot, shapes = setting()
+    robot, shapes = load_setting()
     # The certificate's period is the longest tick, for which a torque that is late may have to wait.
     period = 0.001 * (1.0 + world.jitter)
     control = RobustControlConfig(period=period, torque_error=(torque_error,))

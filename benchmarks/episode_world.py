@@ -74,7 +74,7 @@ class World:
 
 
 @lru_cache(maxsize=1)
-def setting() -> tuple[Robot, tuple[Primitive, ...]]:
+def load_setting() -> tuple[Robot, tuple[Primitive, ...]]:
     robot = load_robot("kinova_gen3", variant=VARIANT)
     return robot, (*cover(VARIANT), *payload_volume(PayloadVolumeConfig()))
 

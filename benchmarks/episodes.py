@@ -95,7 +95,7 @@ def summarise(report: Report, records: list[Record]) -> int:
         ("", "unit", "certified", "seen", "closest"),
         [(words, unit, *_least(followed, kind)) for kind, (words, unit) in KINDS.items()],
     )
-    _tracking(report, records, followed)
+    _report_tracking(report, records, followed)
     report.section("By what the episode drew")
     for factor in (
         "bounds", "payload", "links", "drives", "planner", "plans", "obstacles", "jitter", "reach", "goal", "change"
@@ -115,7 +115,7 @@ def summarise(report: Report, records: list[Record]) -> int:
     return len(failed)
 
 
-def _tracking(report: Report, records: list[Record], followed: list[Record]) -> None:
+def _report_tracking(report: Report, records: list[Record], followed: list[Record]) -> None:
     report.section("Tracking errors")
     usage = max(record["usage"] for record in records)
     report.text(

@@ -28,10 +28,10 @@ from benchmarks.certified_motion import (
     Identified,
     Run,
     drawn,
-    exciting,
     loop,
     make_planner,
     obstacles,
+    retry_excitation,
     true_arm,
 )
 from benchmarks.momentum_condition import momentum_condition
@@ -104,7 +104,7 @@ def run_case(assumed: str, pounds: float, motion: str, seed: int, rate: float, o
     planner = make_planner(PlannerConfig(excite=ExciteConfig(objective=objective)), seed, known=truths.known)
     scene, identified = obstacles(), Identified(arm, rate, rng, truths)
     if motion == OURS:
-        choose, times = exciting(planner, scene, identified.allows), planner.config.exciting
+        choose, times = retry_excitation(planner, scene, identified.allows), planner.config.exciting
     else:
         widest = HALF_RANGE if motion == RANDOM else np.full(7, max(planner.config.k_range))
         choose = drawn(planner, scene, widest, rng, identified.allows)

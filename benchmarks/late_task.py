@@ -76,7 +76,7 @@ def run_trial(seed: int, delay: float, longest: float) -> dict[str, Any]:
         "mass": float(theta[0]),
         "plans": loop.planning.made,
         "executed": len(followed),
-        "paused": sum(mode in (Mode.BRAKING, Mode.HOLDING) for mode, _ in log.passed()) - 1,
+        "paused": sum(mode in (Mode.BRAKING, Mode.HOLDING) for mode, _ in log.passed_modes()) - 1,
         "refused": [reason.name for _, reason in loop.refusals],
         "width": float(np.mean((last.upper - last.lower) / (2.0 * prior.half_width))),
         "missed": sum(not Bounds(each.lower, each.upper).contains(theta) for each in log.bounds),

@@ -39,7 +39,7 @@ def changes(source: str, mutated: str, path: str) -> list[Change]:
         SyntaxError: the mutant does not compile.
     """
     old, new = (compile(text, path, "exec", dont_inherit=True) for text in (source, mutated))
-    return list(_differing(old, new))
+    return list(_differences(old, new))
 
 
 def only_functions(found: Collection[Change]) -> bool:
@@ -61,13 +61,13 @@ def patch(found: Collection[Change], live: dict[Key, list[FunctionType]]) -> Non
     """Puts a mutant that changes only functions among those of this process."""
     for change in found:
         for function in live.get(key(change.old), ()):
-            if not any(_differing(function.__code__, change.old)):
+            if not any(_differences(function.__code__, change.old)):
                 function.__code__ = change.new
 
 
-def _differing(old: CodeType, new: CodeType) -> Iterator[Change]:
+def _differences(old: CodeType, new: CodeType) -> Iterator[Change]:
     inner = [[x for x in code.co_consts if isinstance(x, CodeType)] for code in (old, new)]
-    below = [change for pair in zip(*inner, strict=False) for change in _differing(*pair)]
+    below = [change for pair in zip(*inner, strict=False) for change in _differences(*pair)]
     own = _alone(old) != _alone(new)
     if own or below:
         yield Change(old, new, own)

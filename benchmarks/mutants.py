@@ -85,7 +85,7 @@ class Outcome(NamedTuple):
         return reason(self.mutant.file, before, after)
 
 
-def mutated(source: str, mutant: Mutant) -> str | None:
+def apply_mutant(source: str, mutant: Mutant) -> str | None:
     """The source with the mistake; None where there are fewer of the kind."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
@@ -143,7 +143,7 @@ class Tree:
         """Fate of a mutant in the tests; undecided where the quickest and no import cannot tell, unless thorough."""
         path, tests = self.folder / "sysid_nodes" / mutant.file, SUBJECTS[mutant.subject].tests
         source = path.read_text(encoding="utf-8")
-        text = mutated(source, mutant)
+        text = apply_mutant(source, mutant)
         assert text is not None
         pairs = zip(source.splitlines(), text.splitlines(), strict=False)
         line, before, after = next((k, a.strip(), b.strip()) for k, (a, b) in enumerate(pairs, 1) if a != b)

@@ -53,7 +53,7 @@ def opponents(robot: Robot, box: ModelBox, control: RobustControlConfig, leg: Le
     share, found = Shares(robot, box, control, leg), []
     for t, effect in zip(instants(leg.plan), effects(robot, leg.plan), strict=True):
         alone = [Opponent("joint", row * radius, share(t, effect @ (np.sign(row) * radius))["joint"]) for row in effect]
-        scaled = share.scaled(effect * radius)
+        scaled = share.scale_columns(effect * radius)
         signs = worst_of_all(scaled)
         together = Opponent("all", (scaled @ signs) @ scaled, share(t, effect @ (signs * radius))["all"])
         found += [max(alone, key=lambda one: one.share), together]
@@ -70,14 +70,14 @@ class Shares:
         self._envelope, self._stiffness = envelope, law_of.damping + box.motor.viscous
         self._metric = closed_loop(box, law_of, control, delayed=leg.certificate.proof == "delayed").metric
 
-    def scaled(self, torque: Array) -> Array:
+    def scale_columns(self, torque: Array) -> Array:
         """(n, p) of columns whose lengths are norms of r, for columns of torques [N m]."""
         return np.asarray(torque * (np.sqrt(self._metric) / self._stiffness)[:, None])
 
     def __call__(self, t: float, torque: Array) -> dict[str, float]:
         """By kind of opponent, at a time of the motion, of a torque (n,) [N m]."""
         i = self._envelope.interval(float(t))
-        norm = np.linalg.norm(self.scaled(torque[:, None])) / np.sqrt(2.0 * self._envelope.level[i])
+        norm = np.linalg.norm(self.scale_columns(torque[:, None])) / np.sqrt(2.0 * self._envelope.level[i])
         joint = np.abs(torque / self._stiffness) / self._envelope.reference_error[i]
         return {"joint": float(joint.max()), "all": float(norm)}
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.certified_motion import Identified, exciting, loop, make_planner, obstacles, true_arm
+from benchmarks.certified_motion import Identified, loop, make_planner, obstacles, retry_excitation, true_arm
 from benchmarks.report import Report, parser, progress
 from benchmarks.truth import Array
 from sysid_nodes.systems.certified.search.config import PlannerConfig
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         planner = make_planner(PlannerConfig(), seed)
         arm = true_arm(rng.uniform(4.0, 8.0), rng)
         identified = Identified(arm, 1000.0, rng)
-        choose = exciting(planner, obstacles(), identified.allows)
+        choose = retry_excitation(planner, obstacles(), identified.allows)
         steps.append(loop(planner, identified, choose, planner.config.exciting).results)
     report = Report("planning_speed", "Planning speed", chosen.out, chosen.command)
     summarise(report, steps)

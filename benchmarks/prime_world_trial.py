@@ -105,7 +105,7 @@ class Walk:
         series, at = self.log.series, times - START
         tick = np.clip(np.round((at - series.time[0]) / series.duration).astype(int), 0, len(series.time) - 1)
         q = series.q[tick].copy()
-        q[:, :3], q[:, 3:7] = q[:, :3] @ self.turn.T, _turned(self.turn, q[:, 3:7])
+        q[:, :3], q[:, 3:7] = q[:, :3] @ self.turn.T, _turn_all(self.turn, q[:, 3:7])
         return q, average_forces(series, at, step) @ self.turn.T
 
 
@@ -142,17 +142,17 @@ def _told(reading: Reading, world: World, turn: Array) -> Reading:
         effort = reading.effort * world.gain if world.torques else np.zeros(0)
         return replace(reading, position=reading.position + world.joints, effort=effort)
     if isinstance(reading, ImuReading):
-        return replace(reading, orientation=_turned(turn, reading.orientation[None])[0])
+        return replace(reading, orientation=_turn_all(turn, reading.orientation[None])[0])
     if isinstance(reading, PoseReading):
         return replace(
             reading,
             position=turn @ reading.position,
-            orientation=_turned(turn, reading.orientation[None])[0],
+            orientation=_turn_all(turn, reading.orientation[None])[0],
         )
     return reading
 
 
-def _turned(turn: Array, quaternions: Array) -> Array:
+def _turn_all(turn: Array, quaternions: Array) -> Array:
     first = np.asarray(pinocchio.Quaternion(turn).coeffs())
     return quaternion_product(np.broadcast_to(first, quaternions.shape), quaternions)
 

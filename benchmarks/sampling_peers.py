@@ -103,7 +103,7 @@ def _own(method: str) -> Callable[[SamplingSession, int], tuple[Values, int]]:
 def _release(session: SamplingSession, seed: int) -> tuple[Values, int]:
     base = from_flat(SamplingConfig, {"seed": seed, "unknowns.motors": "none"})
     config = replace(base, paper=replace(base.paper, shortest=_FIVE, longest=_FIVE))
-    log, setting = _prepared(session, config)
+    log, setting = _prepare(session, config)
     cost = paper_cost(log, setting.unknowns, setting.simulator, setting.drive, setting.guess, config)
     nominal = setting.unknowns.column("guess")
 
@@ -124,7 +124,7 @@ def _release(session: SamplingSession, seed: int) -> tuple[Values, int]:
 
 def _toolbox(session: SamplingSession, seed: int) -> tuple[Values, int]:
     config = from_flat(SamplingConfig, {"seed": seed})
-    log, setting = _prepared(session, config)
+    log, setting = _prepare(session, config)
     instants = round(_LENGTH / config.step) + 1
     first = place_clips(log, instants, _CLIPS, np.random.default_rng(seed))
     guess = setting.guess.at(first)
@@ -146,7 +146,7 @@ def _toolbox(session: SamplingSession, seed: int) -> tuple[Values, int]:
     return _values(setting, config, whole(found.ravel())), setting.simulator.steps
 
 
-def _prepared(session: SamplingSession, config: SamplingConfig) -> tuple[MotionLog, Setting]:
+def _prepare(session: SamplingSession, config: SamplingConfig) -> tuple[MotionLog, Setting]:
     log = session.log()
     return log, prepare(log, session.robot, config)
 

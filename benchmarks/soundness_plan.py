@@ -108,7 +108,7 @@ def _dynamics(
     seen_qd_a, seen_qdd_a = drawn.then[1] + gain * error, drawn.then[2] + gain * rate
     sign = np.clip(seen_qd_a / width, -1.0, 1.0)
     robust = np.clip(law.damping * (rate + gain * error), -found.robust_limit, found.robust_limit)
-    feed = _needed(box.theta, box.motor, drawn.seen_q, drawn.seen_qd, seen_qd_a, seen_qdd_a, sign)
+    feed = _model_torque(box.theta, box.motor, drawn.seen_q, drawn.seen_qd, seen_qd_a, seen_qdd_a, sign)
     ranges = limits.torque - found.margins.torque, limits.velocity - found.margins.velocity
     # What the true model needs beyond that, less what the proof accounts for by inertia: K_r (M - M0)(r - K_r e).
     theta, motor = draw_models(rng, box)
@@ -119,9 +119,9 @@ def _dynamics(
         of = which == m
         state = (q[of], qd[of], qd_a[of])
         one = {name: motor[name][m] for name in MOTOR}
-        matched = _needed(box.theta, box.motor, *state, qdd_a[of], sign[of])
-        matched -= _needed(box.theta, box.motor, *state, qdd_a[of] - added[of], sign[of])
-        w[of] = _needed(theta[m], one, *state, qdd_a[of] - added[of], sign[of]) + matched - feed[of]
+        matched = _model_torque(box.theta, box.motor, *state, qdd_a[of], sign[of])
+        matched -= _model_torque(box.theta, box.motor, *state, qdd_a[of] - added[of], sign[of])
+        w[of] = _model_torque(theta[m], one, *state, qdd_a[of] - added[of], sign[of]) + matched - feed[of]
     w += np.where(w >= 0.0, 1.0, -1.0) * law.torque_error
     allowed = (proof.demand.disturbance.torque + proof.demand.disturbance.held)[drawn.interval]
     used = {
@@ -148,7 +148,7 @@ def _room(limits: JointLimits, q: Array) -> Array:
     return np.minimum(limits.position_upper - q, q - limits.position_lower)
 
 
-def _needed(theta: Array, motor: Any, q: Array, qd: Array, qd_a: Array, qdd_a: Array, sign: Array) -> Array:
+def _model_torque(theta: Array, motor: Any, q: Array, qd: Array, qd_a: Array, qdd_a: Array, sign: Array) -> Array:
     """Torque of a model with Coulomb friction by the sign the controller takes."""
     of = motor if isinstance(motor, dict) else {name: getattr(motor, name) for name in MOTOR}
     torque = passive_inverse_dynamics(fixed_parts()["chain"], theta.ravel(), q, qd, qd_a, qdd_a)

@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arm, samples, noise = make_data(chosen.seed, chosen.samples)
     found: dict[tuple[str, str, float], Laps] = {}
     for implementation in kernels():
-        with using(implementation):
+        with use_kernel(implementation):
             for window in chosen.windows:
                 for method in ("set_membership", "sensitivity"):
                     config = IntervalIdentifierConfig(method=method, noise=noise, window=WindowConfig(duration=window))
@@ -113,7 +113,7 @@ def kernels() -> list[str]:
 
 
 @contextmanager
-def using(implementation: str) -> Iterator[None]:
+def use_kernel(implementation: str) -> Iterator[None]:
     """Has the library take this kernel."""
     before = os.environ.get("SYSID_KERNEL")
     os.environ["SYSID_KERNEL"] = implementation

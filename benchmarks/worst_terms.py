@@ -104,7 +104,7 @@ class Setting(NamedTuple):
     certifier: Certifier
 
 
-def setting(robot: Robot, inexact: Inexact) -> Setting:
+def build_setting(robot: Robot, inexact: Inexact) -> Setting:
     """Models, law and certifier for what is inexact."""
     n, prior = robot.n, PriorConfig().bounds
     friction = inexact.viscous or (0.05 if inexact.coulomb else 0.0)
@@ -131,7 +131,7 @@ def setting(robot: Robot, inexact: Inexact) -> Setting:
 
 def prove(robot: Robot, inexact: Inexact, plan: Bezier) -> Certificate:
     """The certificate of a motion from rest, whatever limits say of it."""
-    found = setting(robot, inexact)
+    found = build_setting(robot, inexact)
     return found.certifier.certify(plan, found.box, found.certifier.at_rest(found.box), Scene(()))
 
 
@@ -140,7 +140,7 @@ def reach(robot: Robot, inexact: Inexact, plan: Bezier, duration: float, rng: np
 
     Pushes all one way are those of the signs that r would have the most energy with.
     """
-    box, control, certifier = setting(robot, inexact)
+    box, control, certifier = build_setting(robot, inexact)
     certificate = certifier.certify(plan, box, certifier.at_rest(box), Scene(()))
     if certificate.envelope is None:
         return []
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--duration", type=float, default=1.8, help="simulated of each [s]")
     chosen = options.parse_args(arguments)
     robot, rng = load_robot("kinova_gen3"), np.random.default_rng(chosen.seed)
-    box = setting(robot, ALL).box
+    box = build_setting(robot, ALL).box
     plans = [motion(q, 0.3, seed) for seed, q in enumerate(draw(robot, box, rng, chosen.plans))]
     reached: dict[tuple[str, str], list[Reached]] = {}
     for term, delay in progress([(term, delay) for term in TERMS for delay in (0.0, DELAY)], "worst_terms"):

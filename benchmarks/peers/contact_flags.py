@@ -168,7 +168,7 @@ class _FlaggedProblem:
         """(K, nc) contacts that are up from the stage before to the one after: a landing foot may brake."""
         return np.asarray(self.active[:-2] & self.active[1:-1] & self.active[2:])
 
-    def _scaled(self, point: Trajectory) -> tuple[Array, Array]:
+    def _scale_forces(self, point: Trajectory) -> tuple[Array, Array]:
         scale = np.array([self.inner.model.config.contact.friction, 1.0, 1.0])
         return point.w[1:-1] * scale, scale
 
@@ -178,7 +178,7 @@ class _FlaggedProblem:
         acceleration = (
             self._held[:, :, None] * (centre[2:] - 2.0 * centre[1:-1] + centre[:-2]) / (dt**2 * _ACCELERATION)
         )
-        cone = on * contact.smooth_projection(-self._scaled(point)[0], _CONE**2) / _CONE
+        cone = on * contact.smooth_projection(-self._scale_forces(point)[0], _CONE**2) / _CONE
         small = point.w[1:-1] / self.inner.model.config.contact.force_sigma
         return np.stack([acceleration, cone, small], axis=1).reshape(len(centre) - 2, -1)
 
@@ -191,7 +191,7 @@ class _FlaggedProblem:
             by_stage[:, 0, :, :, stage] = (
                 self._held[:, :, None, None] * linear[part] * (factor / (dt**2 * _ACCELERATION))
             )
-        scaled, scale = self._scaled(point)
+        scaled, scale = self._scale_forces(point)
         by_local = np.zeros((count, 3, nc, 3, nc, 3))
         each = np.arange(nc)
         slope = -1.0 * on * contact.smooth_projection_jacobian(-scaled, _CONE**2) * scale / _CONE

@@ -87,7 +87,7 @@ def _signals(model: Model, log: AlignedLog) -> tuple[Array, Array, Array]:
     count, samples = len(log.steps), log.steps.samples
     q = initial_configurations(model, samples, count)
 
-    def filled(name: str) -> Array:
+    def interpolate(name: str) -> Array:
         found = samples[name]
         return np.array([np.interp(np.arange(count), found.steps, column) for column in found.values.T]).T
 
@@ -97,8 +97,8 @@ def _signals(model: Model, log: AlignedLog) -> tuple[Array, Array, Array]:
     world = np.gradient(smooth, _PERIOD, axis=0)
     mount = log.robot.model.frames[log.robot.model.getFrameId(log.robot.imu)].placement.rotation
     linear = np.einsum("kji,kj->ki", quaternion_matrix(q[:, 3:7]), world)
-    v = np.concatenate([linear, filled("gyroscope") @ mount.T, filled("joint_velocity")], axis=1)
-    return q, v, filled("joint_torque")
+    v = np.concatenate([linear, interpolate("gyroscope") @ mount.T, interpolate("joint_velocity")], axis=1)
+    return q, v, interpolate("joint_torque")
 
 
 def _residuals(model: Model, q: Array, v: Array, torque: Array, gain: float) -> Array:

@@ -93,7 +93,7 @@ def chosen_values(args: argparse.Namespace, config: type[Any], flags: Sequence[s
         if getattr(args, name, None) is not None:
             raise ConfigError(f"--{name} is for an identification in intervals, not for {subject}")
     given = {name: value for name in flags if (value := getattr(args, name, None)) is not None}
-    return dict(setting(text, config) for text in args.settings) | given
+    return dict(parse_setting(text, config) for text in args.settings) | given
 
 
 def session_configuration(
@@ -115,7 +115,7 @@ def session_configuration(
     return from_flat(config, {**file_values(config, args.config), **chosen}, source="command line")
 
 
-def setting(text: str, config: type[Any]) -> tuple[str, Any]:
+def parse_setting(text: str, config: type[Any]) -> tuple[str, Any]:
     """Name and value of an option of a configuration from KEY=VALUE.
 
     Raises:

@@ -39,13 +39,13 @@ class JointOrder:
             self._known[key] = found
         return self._known[key]
 
-    def missing(self, names: Sequence[str]) -> str:
+    def first_missing(self, names: Sequence[str]) -> str:
         """The first joint wanted that a message does not have; empty where it has all of them."""
         return next((name for name in self.names if name not in names), "")
 
     def fault(self, names: Sequence[str]) -> str:
         """Fault of a message's joints, to follow "it has": one is missing or there twice; else empty."""
-        if missing := self.missing(names):
+        if missing := self.first_missing(names):
             return f"no joint '{missing}'"
         twice = next((name for name in self.names if list(names).count(name) > 1), "")
         return f"joint '{twice}' twice" if twice else ""

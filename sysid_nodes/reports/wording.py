@@ -132,7 +132,7 @@ def prior_bounds(document: Document) -> tuple[list[float], list[float]] | None:
     return None
 
 
-def narrowing(document: Document) -> list[float | None]:
+def narrowing_factors(document: Document) -> list[float | None]:
     """How many times narrower than the prior each interval has become."""
     prior = prior_bounds(document)
     factors: list[float | None] = []
@@ -252,7 +252,7 @@ def words(name: str) -> str:
 
 
 def _progress(document: Document) -> tuple[str, ...]:
-    factors = [f for f in narrowing(document) if f is not None and f > 0.0]
+    factors = [f for f in narrowing_factors(document) if f is not None and f > 0.0]
     if not factors:
         return ()
     mean = math.exp(sum(map(math.log, factors)) / len(factors))

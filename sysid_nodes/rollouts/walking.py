@@ -156,14 +156,14 @@ class WalkingPolicy:
         stance = gait.stance | ((gait.progress > _EARLY) & touching)
         lift_off = np.where((~stance & ~memory.flying)[..., None], feet, memory.lift_off)
         # -- what the body needs
-        heading = _heading(yaw)
+        heading = _heading_rotations(yaw)
         wanted_velocity = np.einsum("bij,bj->bi", heading, memory.velocity * [1.0, 1.0, 0.0])
         force, moment, integral = self._wrench(memory, gait, command, state, turn, wanted_velocity)
         # -- what the feet give
         loads = self._share(feet - position[:, None], gait, stance, force, moment)
         torque = -np.einsum("bfki,bkl,bfl->bfi", jacobian, np.swapaxes(turn, 1, 2), loads)
         # -- where the others go
-        goal, speed = self._swing(lift_off, position, velocity, heading, gait, command, wanted_velocity)
+        goal, speed = self._swing_target(lift_off, position, velocity, heading, gait, command, wanted_velocity)
         around = goal - feet
         around = np.einsum("bji,bfj->bfi", turn, around)
         along = np.einsum("bji,bfj->bfi", turn, speed - velocity[:, None]) - np.cross(rate[:, None], relative)
@@ -183,7 +183,7 @@ class WalkingPolicy:
         period, standing = self.config.period, command.gait == 0
         obeyed = np.where(standing[:, None], 0.0, command.velocity)
         velocity = memory.velocity + _at_most(obeyed - memory.velocity, self.config.acceleration * period)
-        along = np.einsum("bij,bj->bi", _heading(yaw), velocity * [1.0, 1.0, 0.0])[:, :2]
+        along = np.einsum("bij,bj->bi", _heading_rotations(yaw), velocity * [1.0, 1.0, 0.0])[:, :2]
         ahead = memory.anchor[:, :2] + period * along - position[:, :2]
         ahead *= np.minimum(1.0, _LEAD / np.maximum(np.linalg.norm(ahead, axis=1), 1e-9))[:, None]
         anchor = np.column_stack([position[:, :2] + ahead, memory.anchor[:, 2] + period * velocity[:, 2]])
@@ -250,7 +250,7 @@ class WalkingPolicy:
         loads[..., :2] *= np.minimum(1.0, most / np.maximum(sideways, 1e-9))[..., None]
         return np.asarray(loads * stance[..., None])
 
-    def _swing(
+    def _swing_target(
         self,
         lift_off: Array,
         position: Array,
@@ -296,7 +296,7 @@ def _begin(position: Array, yaw: Array, feet: Array) -> Memory:
     )
 
 
-def _heading(yaw: Array) -> Array:
+def _heading_rotations(yaw: Array) -> Array:
     """(B, 3, 3) rotations about the vertical."""
     found = np.zeros((len(yaw), 3, 3))
     found[:, 0, 0] = found[:, 1, 1] = np.cos(yaw)

@@ -141,10 +141,10 @@ class StreamRecorder(Recording):
         self._view = None if robot is None else RobotView(bag, robot, loops=loops)
         for topic in topics:
             bag.add_topic(topic.name, topic.type_name, latched=topic.profile is qos.LATCHED)
-            take = self._reading if topic in streams else self._message
+            take = self._write_reading if topic in streams else self._message
             self.create_subscription(topic.message, topic.name, partial(take, topic), topic.profile, raw=True)
 
-    def _reading(self, topic: Recorded, data: bytes) -> None:
+    def _write_reading(self, topic: Recorded, data: bytes) -> None:
         self._now = max(self._now + 1, header_stamp(data))
         self._bag.write_serialized(topic.name, self._now, data)
         self.count += 1

@@ -65,7 +65,7 @@ class ImuOrientation:
         pose = self.frame.pose(states)
         turn = rotations.quaternion_matrix(pose.quaternion)
         tilt, tilt_by_body = _tilt(rotations.quaternion_matrix(samples.values), turn[:, 2])
-        heading, heading_by_world = _heading(
+        heading, heading_by_world = _heading_error(
             rotations.quaternion_product(pose.quaternion, rotations.quaternion_inverse(samples.values))
         )
         zero = parameters[0] if len(self.parameters) else 0.0
@@ -101,7 +101,7 @@ def _tilt(measured: Array, up: Array) -> tuple[Array, Array]:
     return np.where(small[:, None], factor[:, None] * flat, angle[:, None] * direction), by_body
 
 
-def _heading(error: Array) -> tuple[Array, Array]:
+def _heading_error(error: Array) -> tuple[Array, Array]:
     """The turn about the vertical (K,) in a rotation error (K, 4), and its gradient (K, 3) by a small world rotation.
 
     The twist of the swing-twist decomposition, 2 atan2(z, w): unlike a yaw angle it has no trouble at 90 degrees of

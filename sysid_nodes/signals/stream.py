@@ -143,7 +143,7 @@ class JointStream:
         """
         columns = self._order.columns(names)
         if columns is None:
-            self._count("missing joint" if self._order.missing(names) else "repeated joint")
+            self._count("missing joint" if self._order.first_missing(names) else "repeated joint")
             return None
         values = _values(columns, len(names), position, velocity, effort)
         if isinstance(values, str):

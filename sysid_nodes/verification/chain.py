@@ -103,11 +103,11 @@ def _axis(joint: ElementTree.Element) -> Array:
 def _origin(element: ElementTree.Element) -> tuple[Array, Array]:
     found = element.find("origin")
     rpy = _numbers(None if found is None else found.get("rpy"), "0 0 0")
-    x, y, z = (turning(axis, angle) for axis, angle in zip(np.eye(3), rpy, strict=True))
+    x, y, z = (rotation_about(axis, angle) for axis, angle in zip(np.eye(3), rpy, strict=True))
     return z @ y @ x, _numbers(None if found is None else found.get("xyz"), "0 0 0")
 
 
-def turning(axis: Array, angle: Array | float) -> Array:
+def rotation_about(axis: Array, angle: Array | float) -> Array:
     """(..., 3, 3) rotations about a unit vector by angles (...) [rad]."""
     x, y, z = axis
     k = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

@@ -127,7 +127,7 @@ def follows_late(
         force=force,
         size=size,
         rate=rate,
-        turning=_turning(chain, models, found.qd.max(axis=0)),
+        turning=_mass_matrix_rate(chain, models, found.qd.max(axis=0)),
     )
     weight = m.largest(found.inertia)
     norm, apart, speed = _all_joints(m, h, pushes, float(weight.max()), begun)
@@ -217,7 +217,7 @@ def _slope(chain: Chain, gravity: Array, parts: Parts, models: Models, found: De
     return np.asarray((moved[1] / _INSTANT + models.viscous[:, 1] * qdd_a + jerked) * _MORE)
 
 
-def _turning(chain: Chain, models: Models, fastest: Array) -> Array:
+def _mass_matrix_rate(chain: Chain, models: Models, fastest: Array) -> Array:
     """(n, n) |dM/dt| entry by entry in any posture, joints being no faster than ``fastest`` (n,) [kg m2/s]."""
     n, heaviest = len(chain.names), np.abs(models.theta) + models.theta_off
     still, columns = np.zeros((1, n)), []

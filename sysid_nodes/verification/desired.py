@@ -72,7 +72,7 @@ def parts(document: Document, age: float) -> Parts:
     qd_off = half * (np.abs(qdd) + qdd_off) * (1.0 + _LOST) + _LOST * size * 20.0 / duration
     q_off = half * (np.abs(qd) + qd_off) * (1.0 + _LOST) + _LOST * size
 
-    def resting(moving: Array, still: Array) -> Array:
+    def append_rest(moving: Array, still: Array) -> Array:
         return np.vstack([moving, still])
 
     zero, lost = np.zeros(document.n), _LOST * size
@@ -80,13 +80,13 @@ def parts(document: Document, age: float) -> Parts:
         interval=np.append(np.repeat(np.arange(len(edges) - 1), fineness), len(edges) - 1),
         begin=cuts,
         length=np.append(np.diff(cuts), np.inf),
-        q=resting(q, points[-1]),
-        qd=resting(qd, zero),
-        qdd=resting(qdd, zero),
-        q_off=resting(q_off, lost),
-        qd_off=resting(qd_off, zero),
-        qdd_off=resting(qdd_off, zero),
-        jerk=resting(jerk, zero),
+        q=append_rest(q, points[-1]),
+        qd=append_rest(qd, zero),
+        qdd=append_rest(qdd, zero),
+        q_off=append_rest(q_off, lost),
+        qd_off=append_rest(qd_off, zero),
+        qdd_off=append_rest(qdd_off, zero),
+        jerk=append_rest(jerk, zero),
     )
 
 

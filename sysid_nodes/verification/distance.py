@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.verification.chain import Chain, turning
+from sysid_nodes.verification.chain import Chain, rotation_about
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.errors import Errors
 from sysid_nodes.verification.spread import cross
@@ -126,7 +126,7 @@ def joint_frames(chain: Chain, parts: Parts) -> list[tuple[Array, Array]]:
     found = [(turn, place)]
     for j in range(len(chain.names)):
         place = place + turn @ chain.place[j]
-        turn = turn @ chain.turn[j] @ turning(chain.axis[j], parts.q[:, j])
+        turn = turn @ chain.turn[j] @ rotation_about(chain.axis[j], parts.q[:, j])
         found.append((turn, place))
     return found
 

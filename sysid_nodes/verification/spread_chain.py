@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.verification.chain import Chain, turning
+from sysid_nodes.verification.chain import Chain, rotation_about
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.mechanics import Coefficients, Geometry, coefficients, motion
 from sysid_nodes.verification.models import Models
@@ -39,7 +39,7 @@ class Spread:
             self._step.append(turn @ chain.place[j])
             own = turn @ chain.turn[j]
             self._axis.append(own @ chain.axis[j])
-            turn = own @ turning(chain.axis[j], parts.q[:, j])
+            turn = own @ rotation_about(chain.axis[j], parts.q[:, j])
             self._frame.append(turn)
 
     def seen_from(self, body: int) -> Geometry[Ball]:

@@ -134,7 +134,7 @@ def test_an_episode_with_the_papers_prior_among_obstacles(robot: Robot, optimise
     loop = _loop(robot, _config(plans=2), touch=True, scene=obstacles(), optimised=optimised, seed=seed)
     log = loop.run(3.0)
     assert not loop.refusals
-    assert [mode for mode, _ in log.passed()] == [Mode.IDLE, Mode.TRACKING]
+    assert [mode for mode, _ in log.passed_modes()] == [Mode.IDLE, Mode.TRACKING]
     followed = log.judge()
     assert len(followed) == 2
     for each in followed:
@@ -157,7 +157,7 @@ def test_a_goal_is_gone_to_after_the_identification(robot: Robot) -> None:
     loop = _loop(robot, config, touch=True, optimised=True)
     log = loop.run(12.0, until=lambda: loop.finished)
     assert loop.finished
-    assert log.passed()[-1] == (Mode.HOLDING, StopReason.PLAN_ENDED)
+    assert log.passed_modes()[-1] == (Mode.HOLDING, StopReason.PLAN_ENDED)
     assert [record.last for record in log.executed] == [False] * (len(log.executed) - 1) + [True]
     assert np.abs(loop.arm.q - goal).max() < config.planner.planner.near + 0.01
     assert all(each.broken() == [] for each in log.judge())
@@ -202,7 +202,7 @@ def test_ticks_that_jitter_within_the_certificate_s_period(robot: Robot) -> None
     config = _config(_around_truth(robot), identify=False, control=RobustControlConfig(period=0.0011))
     loop = _loop(robot, config, arm=replace(ARM, tick_jitter=0.1))
     log = loop.run(2.0)
-    assert log.passed()[-1] == (Mode.TRACKING, StopReason.NONE)
+    assert log.passed_modes()[-1] == (Mode.TRACKING, StopReason.NONE)
     assert log.judge()[0].broken() == []
     # With the period that the drive does not keep nothing even starts.
     strict = _loop(robot, _config(_around_truth(robot), identify=False), arm=replace(ARM, tick_jitter=0.1))
@@ -331,7 +331,7 @@ def test_nor_are_they_left_where_the_robot_moves_as_fast_as_rest_allows_besides(
 def test_a_dead_planner_ends_at_the_certified_rest(robot: Robot) -> None:
     loop = _quick(robot, plans=3, events=[Event(0.3, CertifiedLoop.kill_planner)])
     log = loop.run(3.6)
-    assert log.passed() == [
+    assert log.passed_modes() == [
         (Mode.IDLE, StopReason.NONE),
         (Mode.TRACKING, StopReason.NONE),
         (Mode.BRAKING, StopReason.PLANNER_SILENT),
@@ -345,7 +345,7 @@ def test_a_dead_planner_ends_at_the_certified_rest(robot: Robot) -> None:
 def test_a_dead_identifier_leaves_the_last_bounds(robot: Robot) -> None:
     loop = _quick(robot, plans=2, identify=True, latency=0.4, events=[Event(0.9, CertifiedLoop.kill_identifier)])
     log = loop.run(2.4)
-    assert log.passed()[-1] == (Mode.TRACKING, StopReason.NONE)
+    assert log.passed_modes()[-1] == (Mode.TRACKING, StopReason.NONE)
     assert len(log.executed) == 2
     assert all(each.broken() == [] for each in log.judge())
 
@@ -400,7 +400,7 @@ def test_a_payload_outside_the_bounds_is_found_out(robot: Robot, late: bool) -> 
     loop = _loop(robot, replace(config, identify=not late), events=events)
     log = loop.run(4.0)
     assert log.bounds[-1].status is Status.INCONSISTENT
-    assert log.passed()[-1] == (Mode.HOLDING if late else Mode.IDLE, StopReason.BOUNDS_INCONSISTENT)
+    assert log.passed_modes()[-1] == (Mode.HOLDING if late else Mode.IDLE, StopReason.BOUNDS_INCONSISTENT)
     assert (Mode.BRAKING in log.modes) == late
     assert np.abs(loop.arm.qd).max() < 0.01
 

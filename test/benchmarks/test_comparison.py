@@ -15,7 +15,7 @@ from benchmarks import comparison, comparison_certificates, comparison_trial
 from benchmarks.adaptive_control import AdaptiveRobust, SlotineLi, passive_regressor
 from benchmarks.certified_motion import make_planner
 from benchmarks.comparison_cases import Case, Found
-from benchmarks.comparison_certificates import certified, certify, error_bound, fastest
+from benchmarks.comparison_certificates import certify, error_bound, fastest, is_certified
 from benchmarks.comparison_experiments import EXPERIMENTS
 from benchmarks.comparison_learning import FOURIER, OURS, RANDOM, RANDOM_WIDE, Learned, identify_by_pid
 from benchmarks.comparison_methods import (
@@ -27,7 +27,7 @@ from benchmarks.comparison_methods import (
     PID_OURS,
     TABLE_II,
     WRONG,
-    assumed,
+    assumed_models,
     true_robot,
 )
 from benchmarks.comparison_paper import TABLE_III
@@ -99,7 +99,8 @@ def test_true_robot_is_physical_and_as_assumed() -> None:
     np.testing.assert_allclose(truth.bodies[-1].toDynamicParameters(), arm.theta, atol=1e-12)
     parameters = np.array([body.toDynamicParameters() for body in truth.bodies])
     reckoned = {
-        m: assumed(m, planner(), {OURS: learned()}, NOMINAL.told) for m in (OURS, CONSERVATIVE, WRONG, PID_OURS, RANDOM)
+        m: assumed_models(m, planner(), {OURS: learned()}, NOMINAL.told)
+        for m in (OURS, CONSERVATIVE, WRONG, PID_OURS, RANDOM)
     }
     assert reckoned[RANDOM] is None
     for method, holds in ((OURS, True), (CONSERVATIVE, True), (PID_OURS, True), (WRONG, False)):
@@ -110,12 +111,12 @@ def test_true_robot_is_physical_and_as_assumed() -> None:
 @pytest.mark.slow
 def test_bounds_decide_what_is_certified_and_hold_in_execution() -> None:
     task, scene = motion(0), EXPERIMENTS[0].surroundings()
-    wide = assumed(CONSERVATIVE, planner(), {}, NOMINAL.told)
-    assert wide is not None and not certified(certify(planner(), task, 2.0, wide, scene))
-    box = assumed(OURS, planner(), {OURS: learned()}, NOMINAL.told)
+    wide = assumed_models(CONSERVATIVE, planner(), {}, NOMINAL.told)
+    assert wide is not None and not is_certified(certify(planner(), task, 2.0, wide, scene))
+    box = assumed_models(OURS, planner(), {OURS: learned()}, NOMINAL.told)
     assert box is not None
     certificates = certify(planner(), task, 2.0, box, scene)
-    assert certified(certificates)
+    assert is_certified(certificates)
     follower, truth = robust_follower(planner(), task, box, certificates), true_robot(NOMINAL.arm(8.0, 1))
     outcome = execute(planner().robot, task.motion, truth, 8.0, follower, 1, error_bound(task, certificates))
     assert outcome.failures == () and outcome.share < 1.0 and outcome.torque < 1.0
@@ -150,7 +151,7 @@ def test_passive_regressor_is_the_equation_of_motion() -> None:
 
 def test_adaptive_controllers_adapt_to_the_payload() -> None:
     robot, arm = planner().robot, NOMINAL.arm(8.0, 1)
-    box = assumed(CONSERVATIVE, planner(), {}, NOMINAL.told)
+    box = assumed_models(CONSERVATIVE, planner(), {}, NOMINAL.told)
     assert box is not None
     slotine, robust = SlotineLi(robot, box), AdaptiveRobust(robot, box)
     short = motion(0).motion._replace(duration=0.4, hold=0.0)
@@ -163,7 +164,7 @@ def test_adaptive_controllers_adapt_to_the_payload() -> None:
 
 def test_identification_by_pid_tells_what_went_wrong() -> None:
     robot, arm = planner().robot, NOMINAL.arm(8.0, 1)
-    bare = assumed(PID, planner(), {}, NOMINAL.told)
+    bare = assumed_models(PID, planner(), {}, NOMINAL.told)
     assert bare is not None
     short = motion(0).motion._replace(duration=0.4, hold=0.0, scene=EXPERIMENTS[2].surroundings())
     found = identify_by_pid(robot, short, bare, arm, true_robot(arm), 8.0, NOMINAL.told, 1)
@@ -173,7 +174,7 @@ def test_identification_by_pid_tells_what_went_wrong() -> None:
 
 def test_a_command_beyond_the_limits_counts() -> None:
     robot, task = planner().robot, motion(0)
-    box = assumed(OURS, planner(), {OURS: learned()}, NOMINAL.told)
+    box = assumed_models(OURS, planner(), {OURS: learned()}, NOMINAL.told)
     assert box is not None
     inner = robust_follower(planner(), task, box, certify(planner(), task, 2.0, box, EXPERIMENTS[0].surroundings()))
 
@@ -194,8 +195,8 @@ def test_fastest_duration(least: float, monkeypatch: pytest.MonkeyPatch) -> None
         return duration
 
     monkeypatch.setattr(comparison_certificates, "certify", judged)
-    monkeypatch.setattr(comparison_certificates, "certified", lambda duration: duration >= least)
-    box = assumed(CONSERVATIVE, planner(), {}, NOMINAL.told)
+    monkeypatch.setattr(comparison_certificates, "is_certified", lambda duration: duration >= least)
+    box = assumed_models(CONSERVATIVE, planner(), {}, NOMINAL.told)
     assert box is not None
     found = fastest(planner(), motion(0), box, Scene(()))
     assert least <= found < max(least, 2.0 / 1.05**2) * 1.05 * (1.0 + 1e-12) and len(tried) < 14
@@ -203,8 +204,8 @@ def test_fastest_duration(least: float, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_duration_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison_certificates, "certify", lambda *_: None)
-    monkeypatch.setattr(comparison_certificates, "certified", lambda _: False)
-    box = assumed(CONSERVATIVE, planner(), {}, NOMINAL.told)
+    monkeypatch.setattr(comparison_certificates, "is_certified", lambda _: False)
+    box = assumed_models(CONSERVATIVE, planner(), {}, NOMINAL.told)
     assert box is not None and fastest(planner(), motion(0), box, Scene(())) == np.inf
 
 

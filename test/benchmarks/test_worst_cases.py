@@ -73,7 +73,7 @@ def test_drives_are_off_by_no_more_than_they_may_be() -> None:
     error = np.array([0.0, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3])
     given = box(0.1)
     pushing, rounding = (
-        Adversary(given.theta, given.motor, smart=True, rng=rng, quantised=quantised).acting(command, push, error)
+        Adversary(given.theta, given.motor, smart=True, rng=rng, quantised=quantised).drive_torque(command, push, error)
         for quantised in (False, True)
     )
     np.testing.assert_allclose(command - pushing, push * error)
@@ -83,11 +83,11 @@ def test_drives_are_off_by_no_more_than_they_may_be() -> None:
 
 def test_a_term_alone_is_all_that_is_inexact() -> None:
     robot = load_robot("kinova_gen3")
-    box, control, _ = worst_terms.setting(robot, worst_terms.TERMS["the drive of one joint"])
+    box, control, _ = worst_terms.build_setting(robot, worst_terms.TERMS["the drive of one joint"])
     assert np.count_nonzero(control.torque_error) == 1 and max(control.position_error) < 1e-11
     assert box.motor.coulomb.max() == 0.0 and box.motor_radius.armature.max() == 0.0
     assert box.theta_radius[:6].max() == 0.0 and box.theta_radius[6].max() < 1e-5
-    box, _, _ = worst_terms.setting(robot, worst_terms.TERMS["dry friction"])
+    box, _, _ = worst_terms.build_setting(robot, worst_terms.TERMS["dry friction"])
     assert box.motor_radius.coulomb.min() > 0.0 and box.motor_radius.viscous.max() == 0.0
 
 

@@ -17,7 +17,7 @@ def test_joints_wanted_come_in_the_order_wanted_from_any_company(names: list[str
         columns = order.columns(names)
         assert columns is not None
         np.testing.assert_array_equal(np.array([1.0, 2.0, 3.0])[columns], [3.0, 1.0])
-    assert order.fault(names) == order.missing(names) == ""
+    assert order.fault(names) == order.first_missing(names) == ""
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_message_whose_joints_cannot_be_told_has_no_columns(names: list[str], 
     order = JointOrder(("a", "b"))
     assert order.columns(names) is None
     assert order.columns(names) is None
-    assert (order.missing(names), order.fault(names)) == (missing, fault)
+    assert (order.first_missing(names), order.fault(names)) == (missing, fault)
 
 
 def test_joints_that_are_not_wanted_may_be_there_twice() -> None:

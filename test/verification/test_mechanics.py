@@ -12,7 +12,7 @@ from sysid_nodes.models.self_collision import place as place_shapes
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.models.separation import distances
 from sysid_nodes.robots import load_robot
-from sysid_nodes.verification.chain import OutsideScopeError, read_chain, turning
+from sysid_nodes.verification.chain import OutsideScopeError, read_chain, rotation_about
 from sysid_nodes.verification.desired import Parts
 from sysid_nodes.verification.distance import (
     FAR,
@@ -117,7 +117,9 @@ def test_balls_and_changes_hold_what_they_are_computed_from() -> None:
 
 
 def test_rotations_turn_by_the_right_hand() -> None:
-    np.testing.assert_allclose(turning(np.array([0.0, 0.0, 1.0]), 0.5 * np.pi) @ [1.0, 0.0, 0.0], [0, 1, 0], atol=1e-15)
+    np.testing.assert_allclose(
+        rotation_about(np.array([0.0, 0.0, 1.0]), 0.5 * np.pi) @ [1.0, 0.0, 0.0], [0, 1, 0], atol=1e-15
+    )
 
 
 def test_distances_are_those_of_the_planner_but_never_more() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.configuration import setting
+from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
 from sysid_nodes.exceptions import ConfigError
@@ -47,9 +47,9 @@ class CertifiedMotion:
 
     def __init__(self, path: Path, settings: Sequence[str]) -> None:
         mine = [text for text in settings if text.partition("=")[0].strip() in _OWN]
-        planners = dict(setting(text, CertifiedPlannerConfig) for text in settings if text not in mine)
+        planners = dict(parse_setting(text, CertifiedPlannerConfig) for text in settings if text not in mine)
         self.motion = from_flat(
-            ExcitationConfig, dict(setting(text, ExcitationConfig) for text in mine), source="command line"
+            ExcitationConfig, dict(parse_setting(text, ExcitationConfig) for text in mine), source="command line"
         )
         values = _PATIENT | own_parameters(CertifiedPlannerConfig, read_parameters(path)) | _DRIVES | planners
         self._config = from_flat(CertifiedPlannerConfig, values, source=str(path))

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from sysid_nodes.cli.actuators.certified_motion import CertifiedMotion
-from sysid_nodes.cli.configuration import setting
+from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.actuators.excitation import write_excitation
@@ -72,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("give --robot or --urdf, or --certified")
         robot = load_robot(args.robot or "urdf", urdf=args.urdf or "")
         config = from_flat(
-            ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
+            ExcitationConfig,
+            dict(parse_setting(text, ExcitationConfig) for text in args.settings),
+            source="command line",
         )
         middle, kind = _middle(args.middle, robot), config.kind
         motion = excite_best(config, robot, middle) if kind == "optimal" else excite(config, robot.limits, middle)

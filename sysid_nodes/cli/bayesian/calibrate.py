@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sysid_nodes.cli.configuration import setting
+from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
@@ -44,7 +44,7 @@ def posterior_of(
     """
     prior, config = arm_prior(robot, known, samples)
     stated = to_flat(replace(BayesianSessionConfig(), bayesian=config))
-    chosen = dict(setting(text, BayesianSessionConfig) for text in settings)
+    chosen = dict(parse_setting(text, BayesianSessionConfig) for text in settings)
     config = from_flat(BayesianSessionConfig, stated | chosen, source="command line").bayesian
     if config.mechanism != MechanismConfig():
         raise ConfigError("a calibration is of an open chain with a motor in every joint, without 'bayesian.mechanism'")

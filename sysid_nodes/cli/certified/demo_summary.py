@@ -152,7 +152,7 @@ def _conclusion(watch: Watch, document: Mapping[str, Any]) -> str:
     )
 
 
-def _standing(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def _standing_sentence(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The gain of the identification, at the goal."""
     if not before["certified"]:
         return "Standing there could not be certified before the identification, and can be now."
@@ -166,7 +166,7 @@ def _motion_lines(loop: CertifiedRun) -> list[str]:
     lines = [loop.sentence]
     before, after = loop.facts.get("prior_check"), loop.facts.get("final_check")
     if has_arrived(loop) and before is not None and after is not None and after["certified"]:
-        lines.append(_standing(before, after))
+        lines.append(_standing_sentence(before, after))
     if executed:
         took = executed[-1].ended - executed[0].begun
         spare = float((1.0 - np.abs(loop.history.command) / limits.torque).min(initial=1.0))

@@ -52,7 +52,12 @@ def run(args: argparse.Namespace) -> int:
         )
     rounds = check_in_rounds(robot, config, signals)
     dead = dead_signals(robot, signals)
-    lines = [*_contents(robot, log, signals, names), *_joints(rounds), *_knowledge(rounds), *_mending(rounds, dead)]
+    lines = [
+        *_contents(robot, log, signals, names),
+        *_joints(rounds),
+        *_knowledge(rounds),
+        *_mending_lines(rounds, dead),
+    ]
     sys.stdout.write("\n".join(lines) + "\n")
     if "signals.position_unit" in rounds.values:  # turns and jumps were of positions in another unit
         for reasons in (stream.restarts, stream.rejected):
@@ -70,7 +75,7 @@ def _rejection_note(rejected: Mapping[str, int]) -> str:
     return f" (rejected: {reasons})" if reasons else ""
 
 
-def _mending(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
+def _mending_lines(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
     """Findings, and the lines of the parameter file that mend them."""
     findings = (*dead, *rounds.findings)
     if not findings:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.configuration import file_values, setting
+from sysid_nodes.cli.configuration import file_values, parse_setting
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.packaged import packaged_file
 from sysid_nodes.exceptions import ConfigError
@@ -41,7 +41,7 @@ def stated_configuration(args: argparse.Namespace) -> tuple[IntervalIdentifierCo
     Raises:
         ConfigError: a file cannot be read, a key is unknown, has no effect or a value is wrong.
     """
-    chosen = dict(setting(text, IntervalIdentifierConfig) for text in args.settings)
+    chosen = dict(parse_setting(text, IntervalIdentifierConfig) for text in args.settings)
     insisted = frozenset(chosen)
     chosen |= {name: getattr(args, name) for name in _FLAGS if getattr(args, name) is not None}
     if args.config is None and args.urdf is not None:

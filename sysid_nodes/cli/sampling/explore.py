@@ -23,7 +23,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sysid_nodes.cli.configuration import setting
+from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     document = validate_sampling(read_document(args.result), source=source)
     if document["posterior"] is None:
         raise InputError("says nothing of errors, as a plan needs (method 'paper' never does)", source=source)
-    chosen = dict(setting(text, ExplorationConfig) for text in args.settings)
+    chosen = dict(parse_setting(text, ExplorationConfig) for text in args.settings)
     if args.duration is not None:
         chosen["duration"] = args.duration
     config = from_flat(ExplorationConfig, chosen, source="command line")

@@ -34,7 +34,7 @@ class Tracking:
     usage: Array
 
 
-def tracking(history: CertifiedHistory, armature: Array, encoder_error: Array) -> Tracking:
+def tracking_errors(history: CertifiedHistory, armature: Array, encoder_error: Array) -> Tracking:
     """Errors against the bounds of the certificates that were in force.
 
     Args:

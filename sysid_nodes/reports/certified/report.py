@@ -70,7 +70,7 @@ def motion_figures(loop: CertifiedRun) -> Mapping[str, Any]:
         "pictures": _pictures(loop),
         "timeline": Markup(_timeline(loop)),
         "limits": _limits(loop),
-        "tracking": _tracking(loop),
+        "tracking": _tracking_fields(loop),
         "margin_figures": _margin_figures(loop),
     }
 
@@ -196,7 +196,7 @@ def _limits(loop: CertifiedRun) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _tracking(loop: CertifiedRun) -> dict[str, Any]:
+def _tracking_fields(loop: CertifiedRun) -> dict[str, Any]:
     found, zero = loop.tracking, loop.history.t[0]
     if not found.t.size:
         return {"usage": None, "joints": []}

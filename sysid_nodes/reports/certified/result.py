@@ -14,7 +14,7 @@ import numpy as np
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.scene import Scene, scene_from_mapping, scene_to_mapping
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory, Plan, read_history
-from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking, distances, margins, tracking
+from sysid_nodes.reports.certified.margins import Distances, Margin, Tracking, distances, margins, tracking_errors
 from sysid_nodes.reports.json_text import number, numbers
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.sessions.certified.settings import ESTIMATES, CertifiedModel, CertifiedSettings
@@ -103,7 +103,7 @@ def evaluate_run(
     return CertifiedRun(
         model,
         history,
-        tracking(history, model.armature, model.encoder_error),
+        tracking_errors(history, model.armature, model.encoder_error),
         found,
         tuple(margins(history, model.robot, found)),
         goal,

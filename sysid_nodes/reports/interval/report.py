@@ -87,7 +87,7 @@ def _parameter_rows(document: Document) -> list[dict[str, Any]]:
     truths = document["truth"] or [None] * len(document["parameters"])
     outside = wording.missed_truths(document)
     rows = []
-    for row, truth, factor in zip(document["parameters"], truths, wording.narrowing(document), strict=True):
+    for row, truth, factor in zip(document["parameters"], truths, wording.narrowing_factors(document), strict=True):
         text = wording.IntervalText.of(row["nominal"], row["lower"], row["upper"])
         likely = wording.likely_text(row, text)
         rows.append(

@@ -77,7 +77,7 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         feet=_feet_rows(document),
         checked=any(row["sensor"] for row in run["feet"]),
         keys=list(zip(names, colours, strict=True)),
-        timing=Markup(_timing(t, names, index, series, truth)),
+        timing=Markup(_draw_timing(t, names, index, series, truth)),
         scene=prime_scene(t, series, truth, robot, index, colours).markup(),
         picture=Markup(picture),
         bodies=body_values(series.solved - zero, document, series),
@@ -165,7 +165,7 @@ def _forces(
     return rows
 
 
-def _timing(
+def _draw_timing(
     t: Array, names: tuple[str, ...], index: npt.NDArray[np.int64], series: PrimeSeries, truth: PrimeTruth | None
 ) -> str:
     found = np.stack([series.on_ground[:, index == k].any(axis=1) for k in range(len(names))], axis=1)

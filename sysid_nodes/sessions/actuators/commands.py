@@ -50,7 +50,7 @@ class CommandBuffer:
         """Takes a command; one that cannot be used is counted."""
         columns = self._order.columns(raw.names)
         if columns is None:
-            self.rejected["missing joint" if self._order.missing(raw.names) else "repeated joint"] += 1
+            self.rejected["missing joint" if self._order.first_missing(raw.names) else "repeated joint"] += 1
         elif not raw.stamped:
             self.rejected["no stamp"] += 1
         elif not len(raw.t):

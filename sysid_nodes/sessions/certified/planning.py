@@ -106,7 +106,7 @@ class Planning:
         self._follow(seen)
         self._start_rate = seen.start_rate
         known = self.known
-        if known.scene is None or not known.consistent or seen.mode is Mode.STOPPED or self._pending(seen, now()):
+        if known.scene is None or not known.consistent or seen.mode is Mode.STOPPED or self._is_pending(seen, now()):
             return None
         resting = self.needs_posture(seen)
         if (resting and posture is None) or (not resting and self._active is None):
@@ -137,7 +137,7 @@ class Planning:
         keep = {item.record.id for item in (self._active, self._waiting) if item is not None}
         self._planned = {key: value for key, value in self._planned.items() if key in keep}
 
-    def _pending(self, seen: Seen, now: int) -> bool:
+    def _is_pending(self, seen: Seen, now: int) -> bool:
         """Whether the last trajectory sent may still take over."""
         waiting = self._waiting
         if waiting is None:

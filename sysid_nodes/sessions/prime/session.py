@@ -150,7 +150,9 @@ class PrimeSession:
             columns = self._order.columns(names)
             if columns is None:
                 self.received += 1
-                self.unusable["a joint is missing" if self._order.missing(names) else "a joint is there twice"] += 1
+                self.unusable[
+                    "a joint is missing" if self._order.first_missing(names) else "a joint is there twice"
+                ] += 1
                 return None
         if readings.frame and readings.frame != self._pose_frame:
             if self._pose_frame:

@@ -21,7 +21,7 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.simulation.legged.body_wrench import BodyGains, BodyReference, BodyWrench
 from sysid_nodes.simulation.legged.force_distribution import distribute
 from sysid_nodes.simulation.legged.hop_go2 import Hop, HopShape
-from sysid_nodes.simulation.legged.kinematics import Kinematics, NominalModel, heading, limp_torque
+from sysid_nodes.simulation.legged.kinematics import Kinematics, NominalModel, heading_rotation, limp_torque
 from sysid_nodes.simulation.legged.motion_go2 import SHOW, Phase, phase_at, sway_at
 from sysid_nodes.simulation.legged.trot_go2 import STANCE, Stride, Trot
 
@@ -133,7 +133,7 @@ class Go2Controller:
 
     def _stand(self, phase: Phase, elapsed: float, now: Kinematics) -> Array:
         offset, rate = sway_at(phase, elapsed)
-        turn = heading(self._anchor[2])
+        turn = heading_rotation(self._anchor[2])
         reference = BodyReference(
             position=turn @ offset[:3] + np.array([*self._anchor[:2], self._height()]),
             velocity=turn @ rate[:3],
@@ -148,7 +148,7 @@ class Go2Controller:
     def _walk(self, phase: Phase, _elapsed: float, now: Kinematics) -> Array:
         step = _COMMAND_RATE * self._period
         self._command += np.clip(np.array(phase.velocity) - self._command, -step, step)
-        velocity = heading(now.yaw) @ np.array([self._command[0], self._command[1], 0.0])
+        velocity = heading_rotation(now.yaw) @ np.array([self._command[0], self._command[1], 0.0])
         self._anchor += self._period * np.array([velocity[0], velocity[1], self._command[2]])
         lead = self._anchor[:2] - now.position[:2]
         self._anchor[:2] = now.position[:2] + lead * min(1.0, _LEAD / max(float(np.linalg.norm(lead)), 1e-9))
@@ -162,7 +162,7 @@ class Go2Controller:
         step_ = self._trot.step(self._clock, velocity, now, _touching_feet(now))
         torque = self._load(step_.stance, step_.regularisation, reference, now)
         for foot, motion in step_.targets.items():
-            torque += self._swing(foot, motion, now)
+            torque += self._swing_torque(foot, motion, now)
         return torque
 
     def _jump(self, phase: Phase, elapsed: float, now: Kinematics) -> Array:
@@ -170,7 +170,7 @@ class Go2Controller:
         touching = _touching_feet(now)
         reference = self._hop.step(self._period, velocity, phase.duration - elapsed, now, touching)
         if self._hop.flying:
-            along = heading(self._anchor[2]) @ velocity
+            along = heading_rotation(self._anchor[2]) @ velocity
             return now.bias[6:] + self._reach(np.ones(4, dtype=bool), along, now)
         stance = touching if self._hop.just_landed else np.ones(4, dtype=bool)
         return self._load(stance, _EVEN, reference, now) + self._reach(~stance, np.zeros(3), now)
@@ -189,14 +189,14 @@ class Go2Controller:
     def _reach(self, air: npt.NDArray[np.bool_], velocity: Array, now: Kinematics) -> Array:
         """Torques that hold feet below the hips, ready to land at a horizontal velocity; without the bias."""
         torque = np.zeros(len(self._limit))
-        turn = heading(self._anchor[2])
+        turn = heading_rotation(self._anchor[2])
         for foot in np.flatnonzero(air):
             below = np.array([*STANCE[foot], self._radius - self._config.height])
             target = now.position + turn @ below + _REACH * velocity
-            torque += self._swing(int(foot), np.array([target, now.velocity, np.zeros(3)]), now)
+            torque += self._swing_torque(int(foot), np.array([target, now.velocity, np.zeros(3)]), now)
         return torque
 
-    def _swing(self, foot: int, motion: Array, now: Kinematics) -> Array:
+    def _swing_torque(self, foot: int, motion: Array, now: Kinematics) -> Array:
         """Torques that give a foot the acceleration of a PD about its (3, 3) wanted motion; without the bias."""
         position, velocity, acceleration = motion
         wanted = acceleration + self._config.swing_position_gain * (position - now.feet[foot])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.simulation.legged.body_wrench import BodyReference
-from sysid_nodes.simulation.legged.kinematics import Kinematics, heading, smooth_step
+from sysid_nodes.simulation.legged.kinematics import Kinematics, heading_rotation, smooth_step
 
 _CROUCH_TIME, _CROUCH_HOLD = 0.26, 0.02
 _LANDING_TIME = 0.28
@@ -72,7 +72,7 @@ class Hop:
         shape, clock = self._shape, self._clock
         rise = shape.extend - shape.crouch
         push_time, push = 2.0 * rise / shape.speed, shape.speed**2 / (2.0 * rise)
-        along = heading(self._anchor[2]) @ velocity
+        along = heading_rotation(self._anchor[2]) @ velocity
         position, speed, acceleration = np.array([*self._anchor[:2], shape.stand]), np.zeros(3), np.zeros(3)
         if self._stage == "crouch":
             blend, slope, _ = smooth_step(clock / _CROUCH_TIME)

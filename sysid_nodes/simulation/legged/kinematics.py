@@ -120,7 +120,7 @@ def _cross(vectors: Array) -> Array:
     return result
 
 
-def heading(angle: float) -> Array:
+def heading_rotation(angle: float) -> Array:
     """(3, 3) rotation about the vertical."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

@@ -14,7 +14,7 @@ import numpy as np
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.legged.kinematics import bump, heading, smooth_step
+from sysid_nodes.simulation.legged.kinematics import bump, heading_rotation, smooth_step
 
 LEFT, RIGHT = 0, 1
 _KINDS = ("stand", "sway", "squat", "twist", "step", "heel", "toe")
@@ -181,7 +181,7 @@ def foot_pose(
         pitch: about the toes if positive, else about the heel [rad].
         toe, heel: (3,) the lines about which the foot rocks, in the foot's frame [m].
     """
-    turn = heading(yaw)
+    turn = heading_rotation(yaw)
     c, s = np.cos(pitch), np.sin(pitch)
     tilt = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
     pivot = toe if pitch >= 0.0 else heel

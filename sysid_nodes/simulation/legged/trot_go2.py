@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.legged.kinematics import Kinematics, bump, heading, smooth_step
+from sysid_nodes.simulation.legged.kinematics import Kinematics, bump, heading_rotation, smooth_step
 
 _PAIRS = np.array([0.0, 0.5, 0.5, 0.0])  # stride offsets of FL, FR, RL, RR
 _SPEED_CORRECTION = 0.12  # Raibert's foothold gain [s]
@@ -73,15 +73,16 @@ class Trot:
         for foot in np.flatnonzero(stance):
             self._lift_off.pop(int(foot), None)
         targets = {
-            int(foot): self._swing(int(foot), float(swing[foot]), command, now) for foot in np.flatnonzero(~stance)
+            int(foot): self._swing_motion(int(foot), float(swing[foot]), command, now)
+            for foot in np.flatnonzero(~stance)
         }
         return TrotStep(stance, _REGULARISATION / edge**2, targets)
 
-    def _swing(self, foot: int, s: float, command: Array, now: Kinematics) -> Array:
+    def _swing_motion(self, foot: int, s: float, command: Array, now: Kinematics) -> Array:
         stride = self._stride
         duration, stance_time = stride.period * (1.0 - stride.duty), stride.period * stride.duty
         start = self._lift_off.setdefault(foot, now.feet[foot].copy())
-        hip = now.position + heading(now.yaw) @ np.array([*STANCE[foot], 0.0])
+        hip = now.position + heading_rotation(now.yaw) @ np.array([*STANCE[foot], 0.0])
         # Where the hip will be at touch-down, half a stance ahead of it, and a correction of the speed.
         ahead = (1.0 - s) * duration + 0.5 * stance_time
         target = hip + ahead * now.velocity + _SPEED_CORRECTION * (now.velocity - command)

@@ -84,7 +84,7 @@ class ParameterPosterior:
         inside = np.minimum(1e-3 * spread, 0.25 * (upper - lower))
         x = np.tile(np.clip(mean, lower + inside, upper - inside), (count, 1))
         for _ in range(_TRAJECTORIES):
-            z = _bouncing((x - mean) @ inverse.T, rng.standard_normal(x.shape), walls, room)
+            z = _bounce((x - mean) @ inverse.T, rng.standard_normal(x.shape), walls, room)
             x = np.clip(mean + z @ root.T, lower, upper)
             for i, own_spread in enumerate(1.0 / np.sqrt(np.diag(precision))):
                 centre = x[:, i] - (x - mean) @ precision[:, i] * own_spread**2
@@ -93,7 +93,7 @@ class ParameterPosterior:
         return x
 
 
-def _bouncing(z: Array, v: Array, walls: Array, room: Array) -> Array:
+def _bounce(z: Array, v: Array, walls: Array, room: Array) -> Array:
     """(S, k) where particles at z with speeds v are after a quarter of a period in the potential z'z / 2.
 
     They stay where walls z + room >= 0, (w, k) and (w,), and are reflected there; where that is too often, they stay at

@@ -45,7 +45,7 @@ def excite_best(config: ExcitationConfig, robot: Robot, middle: Array) -> Excita
     Raises:
         ConfigError: as `excite`; gains or parameters that make no sense.
     """
-    names, actuators = asked_for(config), _with_gains(config, robot, middle)
+    names, actuators = requested_parameters(config), _with_gains(config, robot, middle)
     best = excite(replace(config, kind="chirp"), robot.limits, middle)
     chirp = score = log_sigmas(best, robot, actuators, names).mean(axis=1)
     rng = np.random.default_rng(config.seed)
@@ -66,7 +66,7 @@ def excite_best(config: ExcitationConfig, robot: Robot, middle: Array) -> Excita
     return excite(replace(config, kind="chirp"), robot.limits, middle)
 
 
-def asked_for(config: ExcitationConfig) -> tuple[str, ...]:
+def requested_parameters(config: ExcitationConfig) -> tuple[str, ...]:
     """Names of the parameters that the motion is to tell.
 
     Raises:

@@ -23,7 +23,7 @@ from sysid_nodes.systems.bayesian.initial_motion import differences, impact_cons
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
-from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, shown_noise, stated_only
+from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, shown_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 Array = npt.NDArray[np.float64]
@@ -155,7 +155,7 @@ def _with_noise(
     problem: MechanismProblem, start: Estimate, config: BayesianConfig, before: Pooled | None, tell: Progress
 ) -> tuple[Fitted, Fit]:
     """Descents and the noise in turn, with what earlier parts of a log say of it; None for the first."""
-    seen, shown, settled = before or stated_only(problem.noise), None, True
+    seen, shown, settled = before or pool_stated(problem.noise), None, True
     pooled = seen
     result = descend(problem, start, config, soften_first=before is None)
     rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN

@@ -163,7 +163,7 @@ def pool_noise(before: Pooled, shown: Noise, more: int) -> Pooled:
     return Pooled(*(Noise(**{name: part[k] for name, part in parts.items()}) for k in (0, 1)))
 
 
-def stated_only(noise: Noise) -> Pooled:
+def pool_stated(noise: Noise) -> Pooled:
     """A noise that is stated, and not seen yet."""
     return Pooled(noise, Noise(np.zeros_like(noise.position), np.zeros_like(noise.torque), 0.0, 0.0))
 

@@ -116,7 +116,7 @@ class _Residuals:
         phi[:, self._bodies] = every[:, own.free[self._bodies]]
         return np.concatenate([phi @ self._told.root.T - self._told.target, (theta - self._mean) / self._sigma], axis=1)
 
-    def _projected(self, bodies: Array) -> Array:
+    def _project(self, bodies: Array) -> Array:
         """(S, b) Q'F of the bodies, then the equalities' values."""
         inside = self._values(self._theta(bodies)) @ self._q
         return np.concatenate([inside, self._equalities(bodies)[..., -1]], axis=1)
@@ -132,7 +132,7 @@ class _Residuals:
         return self._own.equalities(self._constants(bodies))[..., [*self._own.free[self._bodies], -1]]
 
     def _slopes(self, bodies: Array) -> Array:
-        """(S, b, b) derivative of `_projected`, transposed."""
+        """(S, b, b) derivative of `_project`, transposed."""
         rows, at = len(self._told.root), self._own.free[self._bodies]
         told = self._told.root[:, self._bodies].T @ self._q[:rows]
         inside = told.shape[1]
@@ -164,10 +164,10 @@ class _Residuals:
         return theta, np.where(inside & np.isfinite(log), log, -np.inf)
 
     def _solve(self, bodies: Array, target: Array) -> tuple[Array, Array]:
-        """Bodies (S, b) at which `_projected` is the target (S, b), by Newton's method, and the logarithm of the
+        """Bodies (S, b) at which `_project` is the target (S, b), by Newton's method, and the logarithm of the
         slope's determinant there (S,), infinite where they were not found."""
         bodies, todo, logarithm = bodies.copy(), np.arange(len(bodies)), np.full(len(bodies), np.inf)
-        off = target - self._projected(bodies)
+        off = target - self._project(bodies)
         for _ in range(_ITERATIONS):
             size = np.linalg.norm(off, axis=1)
             step, determinant = _solve_each(self._slopes(bodies[todo]), off)
@@ -180,13 +180,13 @@ class _Residuals:
             step[~np.isfinite(step).all(axis=1)] = 0.0
             largest = np.abs(step / self._sigma[self._bodies]).max(axis=1, initial=0.0)
             step *= np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST))[:, None]
-            off = target[todo] - self._projected(bodies[todo] + step)
+            off = target[todo] - self._project(bodies[todo] + step)
             for _ in range(_HALVINGS):
                 worse = np.flatnonzero(~(np.linalg.norm(off, axis=1) < size))
                 if not len(worse):
                     break
                 step[worse] *= 0.4
-                off[worse] = target[todo[worse]] - self._projected(bodies[todo[worse]] + step[worse])
+                off[worse] = target[todo[worse]] - self._project(bodies[todo[worse]] + step[worse])
             bodies[todo] += step
         return bodies, logarithm
 

@@ -77,7 +77,9 @@ def nominal_radius(
     start, end = ((edge(mass) * dv).sum(axis=2) for edge in (picks.first, picks.last))
     position = _position(picks, found, dq, positions.travel_error[:, None, :])
     within = picks.sum(picks.weight, np.abs(found.rate_by_velocity), dv)
-    sampling = _sampling(picks, found, motion, [picks.share(each.ravel()) for each in (*roughness, windows.dt**3)])
+    sampling = _sampling_radius(
+        picks, found, motion, [picks.share(each.ravel()) for each in (*roughness, windows.dt**3)]
+    )
     radius = np.stack(
         [
             np.stack([position[place], start * begins + end * ends + within, sampling])
@@ -179,7 +181,7 @@ def _position(picks: _Picks, found: MomentumDerivatives, dq: Array, travel: Arra
     return out
 
 
-def _sampling(picks: _Picks, found: MomentumDerivatives, motion: MotionBounds, shares: list[Array]) -> Array:
+def _sampling_radius(picks: _Picks, found: MomentumDerivatives, motion: MotionBounds, shares: list[Array]) -> Array:
     """(W, n) effect of what velocities and positions may do between samples."""
     rough, smooth, cube = shares
     by_velocity = np.abs(found.rate_by_velocity)

@@ -17,7 +17,7 @@ from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateSta
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
-from sysid_nodes.systems.prime.observability import observed_parameters, turning
+from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
@@ -53,7 +53,7 @@ def motion_estimate(
     at = problem.evaluate(point)
     parameters = model.parameters
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
-    turned = turning(at.motion) if turned is None else turned
+    turned = turning_rms(at.motion) if turned is None else turned
     loaded = problem.loaded if loaded is None else loaded
     q_covariance, v_covariance = _motion_covariances(problem, found)
     fit = {

@@ -40,7 +40,7 @@ from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
-from sysid_nodes.systems.prime.observability import turning
+from sysid_nodes.systems.prime.observability import turning_rms
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem
@@ -220,7 +220,7 @@ class MovingHorizon:
         rests, solved = solved.problem.model is not self._model, self._free(solved)
         result, times = solved.result, self._times
         found = self._covariances.of(solved, times, self._dropped, rests=rests) if solved.finite else None
-        self._turned = np.maximum(self._turned, turning(discrete_motion(result.point.q, self._model.config.step)))
+        self._turned = np.maximum(self._turned, turning_rms(discrete_motion(result.point.q, self._model.config.step)))
         self._loaded = self._loaded or solved.problem.loaded
         estimate = motion_estimate(
             solved.problem,

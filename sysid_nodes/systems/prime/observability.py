@@ -33,7 +33,7 @@ _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 """Axes of Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
 
-def turning(motion: DiscreteMotion) -> Array:
+def turning_rms(motion: DiscreteMotion) -> Array:
     """(3,) largest root mean square of the base's angular velocity over any span, about each of its axes [rad/s]."""
     squares = motion.velocity[:, 3:6] ** 2
     span = min(max(round(SPAN / motion.dt), 1), len(squares))

@@ -115,7 +115,7 @@ def fit_clips(
     own = problem.residuals(vector)
     step, holding = (_shift(found, problem, vector, own, other) for other in others)
     # The error of a simulation in steps is proportional to the step: half of it went with half the step.
-    left = np.zeros_like(vector) if found.converged else found.remaining()
+    left = np.zeros_like(vector) if found.converged else found.remaining_step()
     vector = np.clip(vector + 2.0 * step, unknowns.column("lower"), unknowns.column("upper"))
     covariance = covariance + sum(np.outer(shift, shift) for shift in (step, holding, left))
     estimates[-1] = (vector, covariance)

@@ -209,8 +209,8 @@ def motion_log(readings: Readings, step: float, *, delay: float = 0.0) -> Motion
     number = _numbers(begin, float(readings.joints.t[-1]), step, readings.left_out)
     t = np.asarray(begin + step * number, dtype=np.float64)
     joints, has_joints = readings.joints.at(t)
-    imu, has_imu = _turning(readings.imu, 0).at(t)
-    pose, has_pose = _turning(readings.pose, 3).at(t)
+    imu, has_imu = _continuous_quaternion(readings.imu, 0).at(t)
+    pose, has_pose = _continuous_quaternion(readings.pose, 3).at(t)
     quaternion, rotation = imu[:, :4], pose[:, 3:]
     quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
     rotation /= np.linalg.norm(rotation, axis=1, keepdims=True)
@@ -281,7 +281,7 @@ def while_moving(log: MotionLog) -> MotionLog:
     return replace(log, usable=usable)
 
 
-def _turning(stream: Stream, first: int) -> Stream:
+def _continuous_quaternion(stream: Stream, first: int) -> Stream:
     """A stream whose quaternion, from a column on, does not jump between its two signs."""
     values = stream.values.copy()
     quaternion = values[:, first : first + 4]

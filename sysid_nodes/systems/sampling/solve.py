@@ -66,7 +66,7 @@ class Solution:
         below, above = equations.active_bounds(self.parameters, *_bounds(self.problem))
         return replace(self, equations=equations, lower=below, upper=above, rollout=rollout, fresh=True)
 
-    def remaining(self) -> Array:
+    def remaining_step(self) -> Array:
         """(K,) the step that would come next, were there no end to them."""
         return self._step(self.equations)
 
@@ -76,7 +76,7 @@ class Solution:
         start, information = self.problem.start(first)
         rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
         other = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
-        return self._step(other) - self.remaining()
+        return self._step(other) - self.remaining_step()
 
     def _step(self, equations: Equations) -> Array:
         free = ~(self.lower | self.upper)

@@ -93,7 +93,7 @@ class Unknowns:
             *self._motors(),
             *self._dry_friction(),
             *self._ground(),
-            *self._sensing(),
+            *self._sensing_unknowns(),
         )
         self.index = {item.name: k for k, item in enumerate(self.items)}
 
@@ -212,7 +212,7 @@ class Unknowns:
         lower = {"friction": -1.0, "compliance": stiffest}
         return [Unknown(name, 0.0, lower[name], 1.0, sigma, step=1e-2) for name, sigma in names.items() if sigma > 0.0]
 
-    def _sensing(self) -> list[Unknown]:
+    def _sensing_unknowns(self) -> list[Unknown]:
         config = self._config.unknowns
         names = {"gyro_bias": config.gyro_bias_sigma, "alignment": config.alignment_sigma}
         found = [

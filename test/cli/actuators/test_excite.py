@@ -18,7 +18,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators
 from sysid_nodes.systems.actuators.excitation import KINDS, ExcitationConfig, excite
-from sysid_nodes.systems.actuators.optimal_excitation import _with_gains, asked_for, excite_best, log_sigmas
+from sysid_nodes.systems.actuators.optimal_excitation import _with_gains, excite_best, log_sigmas, requested_parameters
 
 POSTURE = np.tile([0.0, 0.85, -1.95], 4)
 
@@ -46,7 +46,7 @@ OPTIMAL = ExcitationConfig(kind="optimal", duration=12.0, last=4.0, draws=30, st
 def test_the_optimal_motion_leaves_no_joint_less_known_than_the_chirp() -> None:
     robot = leg()
     config = _with_gains(OPTIMAL, robot, STANDING)
-    names = asked_for(OPTIMAL)
+    names = requested_parameters(OPTIMAL)
     chirp = log_sigmas(excite(replace(OPTIMAL, kind="chirp"), robot.limits, STANDING), robot, config, names)
     best = log_sigmas(excite_best(OPTIMAL, robot, STANDING), robot, config, names)
     assert (best.mean(axis=1) <= chirp.mean(axis=1)).all()
@@ -58,7 +58,7 @@ def test_where_nothing_is_better_it_is_the_chirp() -> None:
     one = replace(OPTIMAL, duration=4.0, draws=1, seed=3)
     robot = leg()
     best, chirp = excite_best(one, robot, STANDING), excite(replace(one, kind="chirp"), robot.limits, STANDING)
-    config, names = _with_gains(one, robot, STANDING), asked_for(one)
+    config, names = _with_gains(one, robot, STANDING), requested_parameters(one)
     found, plain = (log_sigmas(motion, robot, config, names).mean(axis=1) for motion in (best, chirp))
     same = (best.q == chirp.q).all(axis=0)
     assert (same | (found < plain)).all()

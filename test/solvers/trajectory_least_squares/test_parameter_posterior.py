@@ -9,7 +9,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus, judge
-from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, _bouncing
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, _bounce
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows, constrained_step
 
 
@@ -103,7 +103,7 @@ def test_a_bound_far_away_leaves_the_other_coordinates_their_spread() -> None:
 
 
 def test_a_particle_that_rounding_left_outside_comes_in_again() -> None:
-    found = _bouncing(np.array([[-1e-6]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
+    found = _bounce(np.array([[-1e-6]]), np.ones((1, 1)), np.ones((1, 1)), np.zeros(1))
     assert found[0, 0] > 0.0
 
 

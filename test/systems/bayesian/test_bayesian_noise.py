@@ -14,7 +14,7 @@ from sysid_nodes.systems.bayesian import MechanismLog
 from sysid_nodes.systems.bayesian.descent import turns
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.noise import lasting_errors, noise_growth, pool_noise, stated_only
+from sysid_nodes.systems.bayesian.noise import lasting_errors, noise_growth, pool_noise, pool_stated
 
 COUNT, KEEPS = 600, 0.8
 
@@ -54,7 +54,7 @@ def test_white_noise_adds_nothing() -> None:
 def test_noise_that_was_only_stated_does_not_count() -> None:
     """Of two parts, one tells of the first motor and the meter, the other of the second motor and the meter."""
     nan = np.nan
-    stated = stated_only(Noise(np.array([1e-3]), np.array([1.0, 1.0]), 0.01, 5.0))
+    stated = pool_stated(Noise(np.array([1e-3]), np.array([1.0, 1.0]), 0.01, 5.0))
     shown = Noise(np.array([nan]), np.array([0.2, nan]), nan, 2.0)
     assert noise_growth(stated, replace(shown, power=50.0)) == 0.0, "nothing was seen that it could exceed"
     first = pool_noise(stated, shown, 100)

@@ -197,7 +197,7 @@ def _each(
     force = (rest.joint + h * recent(split.slope) + coupled) / own.stiffness
     force = force + np.where(times.begin < 2.0 * h, 1.0, 0.0)[:, None] * varied
     most, least = times.kernels(slow, own.joint_fast)
-    forced = np.minimum(times.answer(force, most.mass, least.mass), times.lasting(force, slow))
+    forced = np.minimum(times.answer(force, most.mass, least.mass), times.bounded_answer(force, slow))
     forced = forced + times.answer(drift, most.moment, least.moment)
     forced = forced + times.answer(slope, most.length, least.length)
     fade = np.exp(-slow * times.acting[:, None])

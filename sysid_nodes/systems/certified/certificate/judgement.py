@@ -118,9 +118,9 @@ class Judge:
             obstacle=float(outside.min(initial=np.inf)) - self._keep,
             self_distance=float(within.min(initial=np.inf)) - self._keep,
         )
-        return Judgement(margins, torque, self._binding(margins, outside, within, scene))
+        return Judgement(margins, torque, self._binding_limit(margins, outside, within, scene))
 
-    def _binding(self, margins: Margins, outside: Array, within: Array, scene: Scene) -> str:
+    def _binding_limit(self, margins: Margins, outside: Array, within: Array, scene: Scene) -> str:
         """The limit that refuses the trajectory, or comes nearest to it, in words."""
         verdict, _ = margins.worst()
         limits, names = self._robot.limits, self._robot.joint_names

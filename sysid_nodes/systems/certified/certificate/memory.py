@@ -88,7 +88,7 @@ class Intervals:
         part = most * np.maximum(step, 0.0) + least * np.minimum(step, 0.0)
         return np.asarray(np.einsum("ij,ij...->i...", self._past, part) * INFLATE)
 
-    def lasting(self, x: Array, slow: Array) -> Array:
+    def bounded_answer(self, x: Array, slow: Array) -> Array:
         """(T, n) the same for a kernel whose integral is at most 1, and beyond an age a at most exp(-slow (a - h))."""
         drop = np.maximum(x[:-1] - x[1:], 0.0)
         tail = np.exp(-slow * np.maximum(self._since[:, :-1, None] - self._age, 0.0))

@@ -126,7 +126,7 @@ def _stationary(
     return np.asarray(star), np.asarray(held * loop.period * loop.age**2 * INFLATE)
 
 
-def _smoothing(loop: ClosedLoop, found: Disturbance) -> Array:
+def _smoothing_power(loop: ClosedLoop, found: Disturbance) -> Array:
     """(T, n) F_c times the largest x (1 - sat((x - nu) / width)) over x >= 0 [W]."""
     width, nu = loop.sign_width, found.reference_shift
     return np.asarray(
@@ -155,7 +155,7 @@ def _largest(loop: ClosedLoop, found: Disturbance, assumed: Assumed, rate: Rates
             knee,
             beyond,
             full,
-            _smoothing(loop, found),
+            _smoothing_power(loop, found),
         )
     )
     # (x + y)^2 <= (1 + p) x^2 + (1 + 1 / p) y^2, y_j <= p x_j.

@@ -92,9 +92,9 @@ class Commitment:
         elif fault:
             self.drop(fault)
             self._brake(fault)
-        elif self.active is not None and not self._in_force.covered_by(self.active.record):
+        elif self.active is not None and not self._in_force.is_covered_by(self.active.record):
             self.revoke(StopReason.BOUNDS_WIDENED)
-        elif self.waiting is not None and not self._in_force.covered_by(self.waiting.record):
+        elif self.waiting is not None and not self._in_force.is_covered_by(self.waiting.record):
             self.drop(StopReason.TRAJECTORY_OTHER_BOUNDS)
         return fault or self._void
 

@@ -74,7 +74,7 @@ class Execution:
         """Torque (n,) and errors for a measured state, q on the turn of the trajectory."""
         return self._law.command(q, qd, desired, self.record.robust_limit)
 
-    def tracking(self, t: float, desired: State, command: Command) -> Tracking:
+    def tracking_errors(self, t: float, desired: State, command: Command) -> Tracking:
         """The errors a command answers to against what is proven.
 
         True errors lie within the sensors' errors of the measured ones. What is left of those is there for certain, and

@@ -59,7 +59,7 @@ class InForce:
             return self.requested or self._fault
         return StopReason.SCENE_INVALID if self.scene_id is None else StopReason.NONE
 
-    def covered_by(self, record: TrajectoryRecord) -> bool:
+    def is_covered_by(self, record: TrajectoryRecord) -> bool:
         """Whether a trajectory was certified for all models in the bounds."""
         return record.holds(self._bounds)
 
@@ -67,7 +67,7 @@ class InForce:
         """NONE, or why a trajectory is not certified for what is in force."""
         if blocked := self.block_reason():
             return blocked
-        if not self.covered_by(record):
+        if not self.is_covered_by(record):
             return StopReason.TRAJECTORY_OTHER_BOUNDS
         return StopReason.NONE if record.scene_id == self.scene_id else StopReason.TRAJECTORY_OTHER_SCENE
 

@@ -147,7 +147,7 @@ class JointWatch:
         later = np.isfinite(stamp) and stamp > last.t
         self._note(fault, stamp if later else last.t)
         self._skipped = fault
-        if later and stamp - last.t < self._control.period - _rounding(stamp):
+        if later and stamp - last.t < self._control.period - _stamp_rounding(stamp):
             return last._replace(fresh=False)
         return last._replace(fault=fault, fresh=False)
 
@@ -162,7 +162,7 @@ class JointWatch:
             still = new.t - self.changed_at
         else:
             self.changed_at, still = new.t, 0.0
-        long = gap > control.period + _rounding(new.t)
+        long = gap > control.period + _stamp_rounding(new.t)
         self._gaps.append(long)
         skipped, self._skipped = self._skipped, StopReason.NONE
         if long:
@@ -216,6 +216,6 @@ def timely(age: float, control: RobustControlConfig, config: ControllerConfig) -
     return age + config.clock_error + config.transport <= control.delay
 
 
-def _rounding(t: float) -> float:
+def _stamp_rounding(t: float) -> float:
     """How much the difference of two stamps may be off because they are doubles, less than proofs allow for [s]."""
     return min(float(2.0 * np.spacing(abs(t)) + 1e-9), 0.5 * STAMP_ROUNDING)

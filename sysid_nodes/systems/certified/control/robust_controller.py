@@ -273,7 +273,7 @@ class RobustController:
         if self._is_frozen(active, seen, t):
             return self.stop(StopReason.JOINT_STATES_FROZEN)
         command = active.command(seen.q + self._turns, seen.qd, desired)
-        tracking = active.tracking(t, desired, command)
+        tracking = active.tracking_errors(t, desired, command)
         # "not <=" so that one that is not a number stops.
         if not tracking.usage <= 1.0 or not np.isfinite(command.torque).all():
             return self.stop(StopReason.TRACKING_ERROR)

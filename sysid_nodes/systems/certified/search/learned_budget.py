@@ -70,8 +70,8 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
             return replace(budget, doubt=_BACK * seen.doubt) if seen.doubt > _LITTLE * budget.doubt else budget
         return replace(  # the desired motion itself leaves a limit
             budget,
-            position=budget.position + _missing(margins.position),
-            velocity=budget.velocity + _missing(margins.velocity),
+            position=budget.position + _shortfall(margins.position),
+            velocity=budget.velocity + _shortfall(margins.velocity),
         )
     doubt = budget.doubt if seen.doubt < 0.9 * budget.doubt else _FORTH * budget.doubt
     # What a start with large errors took is no measure of the next one.
@@ -87,10 +87,10 @@ def learn(budget: Budget, seen: Seen, certificate: Certificate, position_gain: f
         distance=max(taken, default=budget.distance),
         torque=torque,
         doubt=doubt,
-        position=_WORSE * envelope.position_error.max(axis=0) + _SPARE + _missing(margins.position),
-        velocity=np.maximum(_WORSE * rate + _SPARE_RATE, _FADES * budget.velocity) + _missing(margins.velocity),
+        position=_WORSE * envelope.position_error.max(axis=0) + _SPARE + _shortfall(margins.position),
+        velocity=np.maximum(_WORSE * rate + _SPARE_RATE, _FADES * budget.velocity) + _shortfall(margins.velocity),
     )
 
 
-def _missing(margin: Array) -> Array:
+def _shortfall(margin: Array) -> Array:
     return np.where(np.isfinite(margin), np.maximum(-margin, 0.0), 0.0)

@@ -106,7 +106,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     samples = mended_samples(robot, signals, units)
     findings = unit_findings(robot, units, float(signals.t[0]))
     edges, _ = cut(samples, _window(samples), max_gap)
-    edges = edges[window_torque(samples.t, _moving(samples)[:, None], edges)[:, 0] > _MOSTLY]
+    edges = edges[window_torque(samples.t, _moving_mask(samples)[:, None], edges)[:, 0] > _MOSTLY]
     if len(edges) < _FEWEST:
         return ArmCheck(samples, units, findings=(*findings, *gross_findings(robot, config, samples)))
     chain, body = Chain.from_robot(robot), robot.body_index(config.body)
@@ -145,10 +145,10 @@ def still_joints(check: ArmCheck) -> list[str]:
 
 def _moving_time(samples: JointSamples) -> float:
     """Time in which any joint moves, not counted what is slow beside the fastest motion [s]."""
-    return float(np.diff(samples.t) @ _moving(samples)[1:])
+    return float(np.diff(samples.t) @ _moving_mask(samples)[1:])
 
 
-def _moving(samples: JointSamples) -> Array:
+def _moving_mask(samples: JointSamples) -> Array:
     """(N,) 1 where some joint moves, 0 where the robot as good as rests."""
     speed = np.abs(samples.qd).max(axis=1, initial=0.0)
     return np.asarray(speed > _SLOW * speed.max(initial=0.0), dtype=np.float64)

@@ -34,7 +34,7 @@ def arm_units(robot: Robot, signals: Signals, close: npt.NDArray[np.bool_]) -> t
             limit=float(far[k]),
             top_speed=float(limits.velocity[k]),
         )
-        if _turning(robot, k)
+        if _is_revolute(robot, k)
         else None
         for k in range(robot.n)
     )
@@ -74,6 +74,6 @@ def unit_findings(robot: Robot, units: Sequence[AngleUnits | None], start: float
     return findings
 
 
-def _turning(robot: Robot, k: int) -> bool:
+def _is_revolute(robot: Robot, k: int) -> bool:
     kind = str(robot.model.joints[k + 1].shortname())
     return kind.startswith("JointModelR")

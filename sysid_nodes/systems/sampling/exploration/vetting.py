@@ -58,7 +58,7 @@ def vet(crowd: Crowd, places: Places, curves: CommandCurves, robot: Robot, area:
     stopped = crowd.follow(everyone, after, CommandCurves.standing(len(crowd), curves.height), stop, every=COARSE)
     excess, reach = (np.maximum(a, b) for a, b in zip(_extremes(made, robot), _extremes(stopped, robot), strict=True))
     harmed = harmful(made, robot, area) | harmful(stopped, robot, area)
-    return Vetted(_vetting(made.fallen | stopped.fallen, excess, reach, area), harmed, after)
+    return Vetted(_judge_draws(made.fallen | stopped.fallen, excess, reach, area), harmed, after)
 
 
 def harmful(walks: Walks, robot: Robot, area: float) -> npt.NDArray[np.bool_]:
@@ -88,7 +88,7 @@ def together(parts: Sequence[Vetting]) -> Vetting:
     )
 
 
-def _vetting(fallen: npt.NDArray[np.bool_], excess: Array, reach: Array, area: float) -> Vetting:
+def _judge_draws(fallen: npt.NDArray[np.bool_], excess: Array, reach: Array, area: float) -> Vetting:
     most, furthest, drawn = excess.max(axis=0), float(reach.max()), len(fallen) - 1
     faults = []
     if fallen.any():

@@ -153,5 +153,5 @@ def test_what_has_no_limit_is_never_what_binds(share: float, kind: str) -> None:
     joint = int(np.flatnonzero(~turning)[1])
     given[kind] = np.where(np.arange(N) == joint, share * full[kind], given[kind])
     margins: Any = SimpleNamespace(**given, obstacle=1.0, self_distance=1.0, worst=lambda: (Verdict.CERTIFIED, 0.0))
-    words = judge._binding(margins, np.zeros((T, 0, 0)), np.zeros((T, 0)), Scene(()))
+    words = judge._binding_limit(margins, np.zeros((T, 0, 0)), np.zeros((T, 0)), Scene(()))
     assert words.startswith(f"{kind} of {arm.joint_names[joint]}, {given[kind][joint]:+.3g}")

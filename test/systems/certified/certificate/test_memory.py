@@ -82,7 +82,7 @@ def test_sums_over_intervals_bound_the_integral_at_all_times_and_touch_it() -> N
 def test_a_kernel_of_integral_one_adds_no_more_than_the_largest_and_forgets() -> None:
     edges = np.r_[0.0, 0.01, 0.05, 0.2, np.inf]
     times, x = Intervals(edges, H), np.array([[5.0], [1.0], [1.0], [2.0]])
-    found = times.lasting(x, np.array([50.0]))[:, 0]
+    found = times.bounded_answer(x, np.array([50.0]))[:, 0]
     # What is 5 until 0.01 s counts with its share beyond the age of the interval's begin.
     share = [np.exp(-50.0 * max(begin - 0.01 - H, 0.0)) for begin in (0.01, 0.05, 0.2)]
     np.testing.assert_allclose(

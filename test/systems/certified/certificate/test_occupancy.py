@@ -137,7 +137,7 @@ def test_what_comes_nearest_to_its_limit_is_named(changed, words):
     base = [k for k, (one, two) in enumerate(joints[judge._pairs]) if one < 0 and two == 3]
     within[2, base[0]] = 0.5
     scene = Scene((OBSTACLES[1], OBSTACLES[0]))
-    assert judge._binding(Margins(**given), outside, within, scene) == words
+    assert judge._binding_limit(Margins(**given), outside, within, scene) == words
 
 
 def test_nothing_to_compare():

@@ -100,7 +100,7 @@ CASES: dict[str, tuple[str, Callable[[], Sequence[Any]]]] = {
     "kernel": ("memory", lambda: memory.kernel(np.array([0.002, 0.02, 0.5]), np.array(9.0), np.array(90.0), 0.004)),
     "peak": ("memory", lambda: [memory.peak_rate(np.array([0.0, 0.1]), 9.0, 90.0)]),
     "answer": ("memory", lambda: [memory.Intervals(np.array([0.0, 0.5, 1.0]), 0.01).answer(TWO, BOTH, BOTH)]),
-    "lasting": ("memory", lambda: [memory.Intervals(np.array([0.0, 0.5, 1.0]), 0.01).lasting(BOTH, TWO)]),
+    "lasting": ("memory", lambda: [memory.Intervals(np.array([0.0, 0.5, 1.0]), 0.01).bounded_answer(BOTH, TWO)]),
     "demand": ("disturbance", lambda: demanded(delayed=False)),
     "delayed demand": ("disturbance", lambda: demanded(delayed=True)),
     "magnitudes": ("disturbance", magnitudes),

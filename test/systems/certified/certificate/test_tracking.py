@@ -11,7 +11,7 @@ from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.results.certificate import Entry
 from sysid_nodes.systems.certified.certificate.closed_loop import Assumed, ClosedLoop, Disturbance, rates
-from sysid_nodes.systems.certified.certificate.tracking import _peak, _smoothing, propagate
+from sysid_nodes.systems.certified.certificate.tracking import _peak, _smoothing_power, propagate
 
 GAIN = 4.0
 
@@ -179,7 +179,7 @@ def test_what_smoothing_the_sign_costs(nu):
     found = disturbance(1, 1.0, np.eye(1), np.eye(1))._replace(reference_shift=np.full((1, 1), nu))
     x = np.linspace(0.0, 0.2, 200001)
     worst = (2.0 * x * (1.0 - np.clip((x - nu) / closed.sign_width, -1.0, 1.0))).max()
-    assert _smoothing(closed, found)[0, 0] == pytest.approx(worst, rel=1e-4)
+    assert _smoothing_power(closed, found)[0, 0] == pytest.approx(worst, rel=1e-4)
 
 
 def test_the_metric_of_a_delayed_loop_is_that_of_gains_and_the_middle_of_drag() -> None:
