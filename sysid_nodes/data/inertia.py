@@ -77,6 +77,9 @@ PSEUDO_INERTIA_BASIS: Array = parameters_to_pseudo_inertia(np.eye(10))
 PSEUDO_INERTIA_BASIS.setflags(write=False)
 
 
+_ALUMINIUM = 2700.0  # density [kg/m3]
+
+
 def is_consistent(theta: Array, tolerance: float = 0.0) -> bool:
     """Whether every body has P positive definite: smallest eigenvalue above -tolerance (mixed kg, kg m, kg m2)."""
     theta = np.asarray(theta, dtype=np.float64)
@@ -108,6 +111,24 @@ def log_cholesky_hessian(eta: Array) -> Array:
         curvature[i, i] = slopes[i]
     half = curvature @ factor.T + np.einsum("aij,bkj->abik", slopes, slopes)
     return np.moveaxis(pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)), -1, 0)
+
+
+def give_extent(theta: Array) -> tuple[Array, bool]:
+    """theta (10,) of a body with an extent, and whether it was given one, being described as a point, rod or disc.
+
+    Along principal axes in which the mass has none it is that of a ball of aluminium: no solid body is much smaller.
+
+    Raises:
+        InputError: the mass is not positive.
+    """
+    mass, com, inertia = parameters_to_com(theta)
+    moments, axes = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    least = 0.2 * mass * (mass / (_ALUMINIUM * 4.0 / 3.0 * np.pi)) ** (2.0 / 3.0)
+    missing = moments < 1e-6 * least
+    if not missing.any():
+        return np.asarray(theta, dtype=np.float64), False
+    second = (axes * np.where(missing, least, moments)) @ axes.T
+    return com_to_parameters(mass, com, np.trace(second) * np.eye(3) - second), True
 
 
 def parameters_to_log_cholesky(theta: Array) -> Array:

@@ -104,6 +104,39 @@ def test_a_point_mass_is_the_edge_of_consistency():
     assert inertia.is_consistent(theta, tolerance=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("points", "thin"),
+    [
+        ([[0.3, 0.1, -0.2]], 3),  # a point
+        ([[0.3, 0.1, -0.2], [0.5, 0.2, -0.1]], 2),  # a rod
+        ([[0.3, 0.1, -0.2], [0.5, 0.2, -0.1], [0.1, 0.2, 0.3]], 1),  # a disc
+    ],
+)
+def test_a_body_without_extent_gets_that_of_a_ball_of_aluminium(points, thin):
+    points = np.array(points)
+    theta = point_masses(points, np.full(len(points), 0.6 / len(points)))
+    found, given_one = inertia.give_extent(theta)
+    assert given_one and inertia.is_consistent(found)
+    np.testing.assert_allclose(found[:4], theta[:4], rtol=1e-12)  # mass and centre stay
+    radius = (0.6 / 2700.0 * 3.0 / (4.0 * np.pi)) ** (1.0 / 3.0)
+
+    def moments(each):
+        mass, _, about = inertia.parameters_to_com(each)
+        return np.linalg.eigvalsh(0.5 * np.trace(about) * np.eye(3) - about) / mass
+
+    described, extended = moments(theta), moments(found)
+    np.testing.assert_allclose(np.sort(extended), np.sort([*np.full(thin, 0.2 * radius**2), *described[thin:]]))
+    np.testing.assert_allclose(inertia.give_extent(found)[0], found, rtol=1e-12)
+
+
+@given(ETA)
+def test_a_body_with_an_extent_stays_as_it_is(eta):
+    theta = inertia.log_cholesky_to_parameters(eta)
+    found, given_one = inertia.give_extent(theta)
+    assert given_one or np.array_equal(found, theta)
+    assert inertia.is_consistent(found)
+
+
 @pytest.mark.parametrize("eta", [np.zeros(9), np.full(10, np.inf)])
 def test_bad_log_cholesky_vectors_are_refused(eta):
     with pytest.raises(InputError, match="ten finite numbers"):

@@ -35,8 +35,9 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
     data = export_closures(export_joints(data, driven, source=target), loops(document), source=target)
     write_atomically(args.out, data)
     for joint in driven:
-        if joint.untold:
-            sys.stderr.write(f"sysid: {joint.name}: not observed and not written: {', '.join(joint.untold)}\n")
+        for reason in dict.fromkeys(joint.untold.values()):
+            names = ", ".join(name for name, why in joint.untold.items() if why == reason)
+            sys.stderr.write(f"sysid: {joint.name}: not written: {names}: {reason}\n")
     if user := [row["name"] for row in document["parameters"] if row["group"] == "user"]:
         sys.stderr.write(f"sysid: constants of the user's own term have no place in the file: {', '.join(user)}\n")
     if blind := [row["name"] for row in document["parameters"] if row["verdict"] == "not observed"]:

@@ -19,6 +19,7 @@ Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
 
 _UNKNOWN = "the log says nothing of it"
+_COUPLED = "its motor turns with another joint, too"
 _LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 
 
@@ -37,19 +38,20 @@ def bodies(document: Document, source: str = "") -> dict[str, Array]:
 
 
 def joints(document: Document, source: str = "") -> tuple[DrivenJoint, ...]:
-    """The joints of which a constant was unknown; what the log says nothing of is not told.
+    """The joints of which a constant was unknown; what the log says nothing of is not told, nor are coupled motors'.
 
     Raises:
         InputError: nothing is claimed.
     """
     at, found = _coordinates(document, source), dict[str, tuple[dict[str, float], dict[str, str]]]()
+    coupled = {word.partition(":")[0] for word in document["config"]["bayesian.mechanism.couplings"]}
     for row in document["parameters"]:
         joint, _, name = row["name"].rpartition(".")
         if row["group"] in ("inertia", "user", "contact") or not joint:
             continue
         told, untold = found.setdefault(joint, ({}, {}))
-        if row["verdict"] == "not observed":
-            untold[name] = _UNKNOWN
+        if joint in coupled or row["verdict"] == "not observed":
+            untold[name] = _COUPLED if joint in coupled else _UNKNOWN
         else:
             value = at[row["name"]]
             told[name] = float(np.exp(value)) if name in _LOGARITHMS else value if name == "offset" else max(value, 0.0)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.inertia import parameters_to_log_cholesky
+from sysid_nodes.data.inertia import give_extent, parameters_to_log_cholesky
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box, per_joint
 from sysid_nodes.results.arm_constants import ArmConstants
@@ -134,7 +134,7 @@ def _slenderness(robot: Robot) -> float:
     """Largest ratio of a link's reach from its joint to its size along an axis: what is stated refers to the former."""
     ratios = []
     for theta in robot.inertial_parameters():
-        sizes = np.exp(parameters_to_log_cholesky(theta)[1:4])
+        sizes = np.exp(parameters_to_log_cholesky(give_extent(theta)[0])[1:4])
         ratios.append(np.sqrt(0.5 * (theta[4] + theta[6] + theta[9]) / theta[0]) / sizes.min())
     return float(max(ratios))
 

@@ -183,8 +183,10 @@ def _prior_posterior(own: Parameters, model: LinearModel) -> ParameterPosterior:
 
 
 def _speed_range(fitted: Fitted) -> Array:
-    """(2, n) range of speeds that the log covers."""
-    return np.asarray(np.quantile(fitted.problem.motion(fitted.found.best.point.point).v, _COVERED, axis=0))
+    """(2, n) range of speeds that the log covers, at motors behind their gears."""
+    problem = fitted.problem
+    speed = problem.mechanism.of_motors(problem.motion(fitted.found.best.point.point).v)
+    return np.asarray(np.quantile(speed, _COVERED, axis=0))
 
 
 def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tuple[str, ...]:

@@ -30,6 +30,11 @@ class MechanismConfig:
         "PLANE has its origin; PLANE is a link with the plane across its z axis, universe for the base's",
     )
     passive: Words = option((), "joints without a motor")
+    couplings: Words = option(
+        (),
+        "gears that couple joints: JOINT:OTHER:TURNS where the motor of JOINT turns by its angle and TURNS times that "
+        "of OTHER; torques are read, and friction is stated, at the motors behind their gears",
+    )
     term: str = option("", "Python file with torques and power of one's own in CasADi; it is run")
 
 

@@ -97,14 +97,17 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
         smoothed: (N, n) positions by the readings alone: torques of other joints shake an estimate of one that stands.
     """
     own = mechanism.parameters
-    v, a = mechanism.contacts.inner_motion(at.q, at.x, log.step)
+    v, a = (mechanism.of_motors(rate) for rate in mechanism.contacts.inner_motion(at.q, at.x, log.step))
+    jitter = np.sqrt(mechanism.coupling**2 @ log.jitter**2)
     over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
     dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
     # Bristles have bent over at the speed that a joint has after that way from where it turned.
     turned = np.where(own.bristles, np.sqrt(2.0 * np.abs(a) * own.constants(at.x, "deflection")), over)
-    unsure = np.hypot(change, log.jitter / (np.sqrt(2.0) * log.step))
+    unsure = np.hypot(change, jitter / (np.sqrt(2.0) * log.step))
     quick = (unsure > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * unsure)
-    by_readings = v if smoothed is None else mechanism.contacts.inner_motion(smoothed, at.x, log.step)[0]
+    by_readings = v
+    if smoothed is not None:
+        by_readings = mechanism.of_motors(mechanism.contacts.inner_motion(smoothed, at.x, log.step)[0])
     slowest = np.minimum(np.abs(v), np.abs(by_readings))
     slow = dry & (quick | (slowest < _STILL * over))
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))

@@ -84,8 +84,10 @@ def _least_squares(mechanism: Mechanism, used: MechanismLog, motion: Motion) -> 
 def _regressor(mechanism: Mechanism, motion: Motion) -> Array:
     """(K, n, 10 n + 4 n) rigid bodies; Coulomb and viscous friction, armature and offset of each joint."""
     n = mechanism.chain.n
-    turned = np.tanh(motion.v / np.exp(mechanism.parameters.mean[mechanism.parameters.joint("turning_speed")]))
+    v, a = mechanism.of_motors(motion.v), mechanism.of_motors(motion.a)
+    turned = np.tanh(v / np.exp(mechanism.parameters.mean[mechanism.parameters.joint("turning_speed")]))
     joint = np.zeros((len(motion.q), n, 4 * n))
-    for k, column in enumerate((turned, motion.v, motion.a, np.ones_like(motion.v))):
+    for k, column in enumerate((turned, v, a, np.ones_like(v))):
         joint[:, np.arange(n), k * n + np.arange(n)] = column
-    return np.concatenate([standard_regressor(mechanism.chain, motion.q, motion.v, motion.a), joint], axis=2)
+    bodies = mechanism.by_motors(standard_regressor(mechanism.chain, motion.q, motion.v, motion.a))
+    return np.concatenate([bodies, joint], axis=2)

@@ -5,8 +5,9 @@
 
 is what motors have to give, and zero at joints without one. r is what a joint's gear transmits, of which it loses a
 share s (P. Hamon, M. Gautier, P. Garrec, IROS 2010); u is a user's own term (models/user_term.py). Where friction is
-LuGre's it is f(v, a) of models/lugre.py. Rigid-body terms are linear in the inertial parameters (models/regressors.py);
-their derivatives in the motion are pinocchio's.
+LuGre's it is f(v, a) of models/lugre.py. Where gears couple joints (couplings.py), T and the v, a of friction and
+armature are the motors', and r is C^-T times what joints need. Rigid-body terms are linear in the inertial parameters
+(models/regressors.py); their derivatives in the motion are pinocchio's.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pinocchio
 
+from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models import lugre
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.loop_closure import LoopClosures, build_closures
@@ -28,6 +30,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.loop_files import read_loops
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.contacts import Contacts, build_contacts
+from sysid_nodes.systems.bayesian.couplings import read_couplings
 from sysid_nodes.systems.bayesian.parameters import JOINT, LUGRE_TERMS, Parameters, build_parameters
 
 Array = npt.NDArray[np.float64]
@@ -73,6 +76,7 @@ class Mechanism:
         loops: closures that always hold.
         contacts: which hold when, and how they begin.
         parameters: its constants.
+        coupling: (n, n) of gears, see couplings.py.
         term: a user's own; None where there is none.
         sharpness: factor on the speed over which friction turns; 1 for the model itself.
     """
@@ -83,8 +87,24 @@ class Mechanism:
     loops: LoopClosures
     contacts: Contacts
     parameters: Parameters
+    coupling: Array
     term: UserTerm | None = None
     sharpness: float = 1.0
+
+    @property
+    def coupled(self) -> bool:
+        """Whether gears couple joints."""
+        return bool(np.any(self.coupling != np.eye(len(self.coupling))))
+
+    def of_motors(self, rate: Array) -> Array:
+        """(N, n) velocities or accelerations of motors, behind their gears, from those of joints."""
+        return np.asarray(rate @ self.coupling.T) if self.coupled else rate
+
+    def by_motors(self, load: Array) -> Array:
+        """(N, n, ...) torques that motors have to give, from those that joints need, or derivatives of these."""
+        if not self.coupled:
+            return load
+        return np.asarray(np.einsum("ij,kj...->ki...", np.linalg.inv(self.coupling).T, load))
 
     def torque(self, motion: Motion, x: Array) -> Array:
         """T (N, n) [N m]."""
@@ -93,8 +113,9 @@ class Mechanism:
         if self.closures.count:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
-        lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(motion.v / coefficients[3])
-        value = r + lost + own.constants(x, "armature") * motion.a + self._friction_torque(motion, x)
+        r, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
+        lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(v / coefficients[3])
+        value = r + lost + own.constants(x, "armature") * a + self._friction_torque(v, a, x)
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, : own.n]
         return np.asarray(value)
@@ -103,7 +124,7 @@ class Mechanism:
         """(N,) that the supply has to give for the motors' torques (N, m) [W]."""
         own, (motors,) = self.parameters, np.nonzero(self.parameters.motors)
         loss = own.constants(x, "loss")[motors]
-        drawn = np.sum(torque * motion.v[:, motors] + loss * torque**2, axis=1) + x[own.idle]
+        drawn = np.sum(torque * self.of_motors(motion.v)[:, motors] + loss * torque**2, axis=1) + x[own.idle]
         if self.term is not None:
             drawn = drawn + self._user(x, self.term.value, motion)[:, own.n]
         return np.asarray(drawn)
@@ -133,25 +154,27 @@ class Mechanism:
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
             by_force = -jacobian.swapaxes(1, 2)
             by_q = by_q - self.closures.force_jacobian(motion.q, motion.force)
+        r, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
+        by_q, by_v, by_a, by_force, by_x = (self.by_motors(part) for part in (by_q, by_v, by_a, by_force, by_x))
         share, turning, joint = own.constants(x, "load_friction"), coefficients[3], np.arange(n)
-        size, turned = np.hypot(r, _SMALL_TORQUE), np.tanh(motion.v / turning)
+        size, turned = np.hypot(r, _SMALL_TORQUE), np.tanh(v / turning)
         turn_rate = (1.0 - turned**2) / turning
         if share.any():
             factor = (1.0 + share * turned * r / size)[:, :, None]
             by_q, by_v, by_a, by_force, by_x = (factor * part for part in (by_q, by_v, by_a, by_force, by_x))
-        slopes = friction_by_coefficients(coefficients, motion.v, own.viscous_power)
-        slopes[:, 3] -= share * size * turn_rate * motion.v / turning
+        slopes = friction_by_coefficients(coefficients, v, own.viscous_power)
+        slopes[:, 3] -= share * size * turn_rate * v / turning
         slopes[:, 3:] *= coefficients[3:]  # of the speeds' logarithms
         for row, name in enumerate(JOINT[:5]):
             by_x[:, joint, own.joint(name).start + joint] = slopes[:, row]
         by_x[:, joint, own.joint("load_friction").start + joint] = size * turned
-        by_x[:, joint, own.joint("armature").start + joint] = motion.a
+        by_x[:, joint, own.joint("armature").start + joint] = a
         armature = own.constants(x, "armature")
-        value = r + share * size * turned + armature * motion.a + self._friction_torque(motion, x)
-        steep = friction_by_velocity(coefficients, motion.v, own.viscous_power) + share * size * turn_rate
-        steep, lag = self._bristle_slopes(motion, x, steep, by_x)
-        by_v[:, joint, joint] += steep
-        by_a[:, joint, joint] += armature + lag
+        value = r + share * size * turned + armature * a + self._friction_torque(v, a, x)
+        steep = friction_by_velocity(coefficients, v, own.viscous_power) + share * size * turn_rate
+        steep, lag = self._bristle_slopes(v, a, x, steep, by_x)
+        by_v = by_v + steep[:, :, None] * self.coupling
+        by_a = by_a + (armature + lag)[:, :, None] * self.coupling
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, :n]
             slopes = self.user_slopes(motion, x)[:, :n]
@@ -174,20 +197,20 @@ class Mechanism:
         mass[:, joint, joint] += armature
         return np.asarray(regressor @ inertia.ravel() + armature * change), by_q, mass, by_x
 
-    def _friction_torque(self, motion: Motion, x: Array) -> Array:
-        """(N, n) of the joints' friction but for what depends on load [N m]."""
+    def _friction_torque(self, v: Array, a: Array, x: Array) -> Array:
+        """(N, n) of the motors' and joints' friction but for what depends on load [N m]."""
         own = self.parameters
-        value = friction(self._friction(x), motion.v, own.viscous_power)
+        value = friction(self._friction(x), v, own.viscous_power)
         if not own.bristles.any():
             return value
-        return np.where(own.bristles, lugre.friction(self._lugre(x), motion.v, motion.a, own.viscous_power), value)
+        return np.where(own.bristles, lugre.friction(self._lugre(x), v, a, own.viscous_power), value)
 
-    def _bristle_slopes(self, motion: Motion, x: Array, steep: Array, by_x: Array) -> tuple[Array, Array]:
+    def _bristle_slopes(self, v: Array, a: Array, x: Array, steep: Array, by_x: Array) -> tuple[Array, Array]:
         """(N, n) derivatives of friction by v, `steep` but for LuGre's, and by a; LuGre's by constants go into by_x."""
         own, lag = self.parameters, np.zeros_like(steep)
         if not own.bristles.any():
             return steep, lag
-        found = lugre.friction_slopes(self._lugre(x), motion.v, motion.a, own.viscous_power)
+        found = lugre.friction_slopes(self._lugre(x), v, a, own.viscous_power)
         (joints,) = np.nonzero(own.bristles)
         by_x[:, joints, own.joint("turning_speed").start + joints] = 0.0
         for row, name in enumerate(LUGRE_TERMS):
@@ -225,7 +248,10 @@ def build_mechanism(robot: Robot, config: BayesianConfig, *, power: bool) -> Mec
     first = build_parameters(robot, config, user, power=power).users.stop
     closures, contacts = build_contacts(robot, chain, loops, config, first)
     parameters = build_parameters(robot, config, user, contacts.constants, contacts.hidden, power=power)
-    return Mechanism(robot, chain, closures, loops, contacts, parameters, term)
+    coupling = read_couplings(config.mechanism.couplings, robot.joint_names, parameters.motors)
+    if contacts.touching and np.any(coupling != np.eye(robot.n)):
+        raise ConfigError("'mechanism.couplings' and 'mechanism.contacts' do not go together")
+    return Mechanism(robot, chain, closures, loops, contacts, parameters, coupling, term)
 
 
 def _rigid_derivatives(model: pinocchio.Model, inertia: Array, motion: Motion) -> tuple[Array, Array, Array]:

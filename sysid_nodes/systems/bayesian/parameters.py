@@ -13,9 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters, parameters_to_log_cholesky
+from sysid_nodes.data.inertia import (
+    give_extent,
+    log_cholesky_jacobian,
+    log_cholesky_to_parameters,
+    parameters_to_log_cholesky,
+)
 from sysid_nodes.data.joint_vector import per_joint
-from sysid_nodes.exceptions import ConfigError, RobotError
+from sysid_nodes.exceptions import ConfigError, InputError, RobotError
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
@@ -38,6 +43,7 @@ LUGRE_TERMS = ("coulomb", "stiction", "viscous", "stribeck_speed", "deflection")
 """Coefficients of models.lugre."""
 LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 """Constants that are kept as logarithms."""
+_GUESS = 1.0  # sigma of the logarithm of a size that the description does not give
 _POSITIVE = ("coulomb", "stiction", "viscous", "load_friction", "armature", "loss")
 
 
@@ -170,6 +176,8 @@ def build_parameters(
 ) -> Parameters:
     """Parameters of a robot with a fixed base, of a user's own term, and of contacts, the last of these hidden.
 
+    A link that is described as a point, a rod or a disc is given an extent (`give_extent`), which is hardly known.
+
     Raises:
         ConfigError: a joint or link that is named does not exist.
         RobotError: a body's inertia is impossible.
@@ -180,13 +188,18 @@ def build_parameters(
     mean, sigma, lower = _joint_priors(robot, config, motors, power=power)
     eta, spread = np.zeros((n, 10)), np.zeros((n, 10))
     for i, theta in enumerate(robot.inertial_parameters()):
-        eta[i] = parameters_to_log_cholesky(theta)
+        try:
+            solid, guessed = give_extent(theta)
+        except InputError as error:
+            raise RobotError(f"link '{links[i]}': {error}") from None
+        eta[i] = parameters_to_log_cholesky(solid)
         size = np.exp(eta[i, 1:4])
         prior = config.inertia
         # P = e^2alpha N N' with N's diagonal the size along each axis: d is relative, s and t are lengths.
         spread[i, 0] = 0.5 * prior.mass_sigma
-        spread[i, 1:4] = prior.shape_sigma
-        spread[i, 4:7] = prior.shape_sigma * size.mean()
+        shape = max(prior.shape_sigma, _GUESS) if guessed else prior.shape_sigma
+        spread[i, 1:4] = shape
+        spread[i, 4:7] = shape * size.mean()
         spread[i, 7:] = prior.centre_sigma * max(float(size.mean()), float(np.linalg.norm(eta[i, 7:])))
     spread[~bodies] = 0.0
     total = config.inertia.total_mass or None

@@ -210,14 +210,14 @@ class MechanismProblem:
         value = ((drawn - self.log.power[stages]) / sigma)[:, None]
         rows = None
         if found is not None:
-            t, v = torque[stages - 1][:, motors], motion.v[stages - 1][:, motors]
+            t, v = torque[stages - 1][:, motors], self.mechanism.of_motors(motion.v)[stages - 1][:, motors]
             loss = own.constants(point.x, "loss")[motors]
             rows = Rows.of(found, motors).at(stages - 1).weighted_sum(v + 2.0 * loss * t)
             n, slopes = own.n, self.mechanism.user_slopes(motion, point.x)[stages - 1][:, own.n]
             for k, part in enumerate((rows.by_q, rows.by_v, rows.by_a)):
                 part[:, 0] += slopes[:, n * k : n * k + n]
             rows.by_x[:, 0, own.users] += slopes[:, 3 * n :]
-            rows.by_v[:, 0, motors] += t
+            rows.by_v[:, 0] += t @ self.mechanism.coupling[motors]
             rows.by_x[:, 0, own.joint("loss").start + motors] = t**2
             rows.by_x[:, 0, own.idle] = 1.0
             rows = rows.scale(1.0 / sigma[:, None])

@@ -31,7 +31,7 @@ def result_series(problem: MechanismProblem, point: Estimate) -> BayesianSeries:
     motion = problem.motion(point)
     (motors,) = np.nonzero(own.motors)
     torque = mechanism.torque(motion, point.x)[:, motors]
-    mechanical = np.sum(torque * motion.v[:, motors], axis=1)
+    mechanical = np.sum(torque * mechanism.of_motors(motion.v)[:, motors], axis=1)
     drawn = mechanism.power(motion, torque, point.x)
     gap = loop_gaps(problem, point)[1:-1]
     power = np.stack([problem.log.power[1:-1], mechanical, drawn])

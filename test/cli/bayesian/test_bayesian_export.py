@@ -50,6 +50,26 @@ def test_a_urdf_has_the_most_probable_leg(result: Path, tmp_path: Path, capsys: 
     assert f'friction="{hip.told["coulomb"]!r}"' in text
 
 
+def test_constants_of_a_coupled_motor_are_not_a_joints(
+    result: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = document(result)
+    told["config"]["bayesian.mechanism.couplings"] = ["hip:crank_motor:0.5"]
+    (tmp_path / "result.json").write_text(json.dumps(told), encoding="utf-8")
+    described, target = tmp_path / "leg.urdf", tmp_path / "found.urdf"
+    described.write_text(load_robot("fourbar_leg").urdf, encoding="utf-8")
+    assert main(["export", str(tmp_path), "--into", str(described), "--out", str(target)]) == 0
+    assert "sysid: hip: not written: " in (said := capsys.readouterr().err)
+    assert ": its motor turns with another joint, too\n" in said
+    hip, other = (next(joint for joint in joints(told) if joint.name == name) for name in ("hip", "crank_motor"))
+    assert not hip.told and other.told
+    dynamics = [
+        path.read_text(encoding="utf-8").split('joint name="hip"')[1].split("</joint>")[0].split("<dynamics")[1:]
+        for path in (described, target)
+    ]
+    assert dynamics[0] == dynamics[1]
+
+
 def test_what_hangs_on_a_locked_joint_is_part_of_its_link(result: Path, tmp_path: Path) -> None:
     described, target, text = tmp_path / "leg.urdf", tmp_path / "found.urdf", load_robot("fourbar_leg").urdf
     hung = (

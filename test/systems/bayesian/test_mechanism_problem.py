@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 from shared.bayesian_derivatives import check_derivatives
+from shared.bayesian_problem import ALL_TERMS, problem_and_point
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_run, prior_constants, true_constants
 from sysid_nodes.data.inertia import parameters_to_log_cholesky, pseudo_inertia_to_parameters
@@ -19,35 +20,17 @@ from sysid_nodes.robots.fourbar_leg import PINS
 from sysid_nodes.simulation.fourbar.leg import JOINTS, LegTruth, mjcf
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
 from sysid_nodes.systems.bayesian.config import (
-    BayesianConfig,
-    DrivePriorConfig,
     FrictionPriorConfig,
     InertiaPriorConfig,
     MechanismConfig,
 )
-from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
-from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
+from sysid_nodes.systems.bayesian.descent import turns
+from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
-from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
+from sysid_nodes.systems.bayesian.problem import GROUPS
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
-
-ALL_TERMS = replace(
-    CONFIG,
-    friction=FrictionPriorConfig(
-        motors="stribeck",
-        passive="stribeck",
-        turning_speed=0.3,
-        turning_sigma=0.2,
-        stribeck_speed=0.8,
-        viscous_power=(0.7, 1.0, 0.8, 1.0),
-        load_sigma=0.2,
-    ),
-    drive=DrivePriorConfig(armature_sigma=0.05, offset_sigma=0.5, gain_sigma=0.1, delay_sigma=0.01),
-    inertia=InertiaPriorConfig(total_mass=3.4),
-)
-
 
 OWN_TERM = """import casadi
 CONSTANTS = [("stiffness", "N m/rad", 2.0, 1.0, 0.0), ("fan", "W s2", 0.3, 0.1)]
@@ -56,23 +39,6 @@ def torque(q, v, a, theta):
 def power(q, v, a, theta):
     return theta["fan"] * v["crank_motor"] ** 2 * casadi.cos(q["knee"])
 """
-
-
-def problem_and_point(duration: float = 0.4, config: BayesianConfig = ALL_TERMS) -> tuple[MechanismProblem, Estimate]:
-    mechanism = build_mechanism(leg(), config, power=True)
-    log = leg_log(leg_run(0, duration)[1])
-    start = start_point(mechanism, log, mechanism.parameters.mean)
-    rng = np.random.default_rng(0)
-    own = mechanism.parameters
-    x = start.x.copy()
-    x[own.free] += 0.2 * own.sigma[own.free] * np.abs(rng.standard_normal(len(own.free)))
-    q = start.q + 0.003 * rng.standard_normal(start.q.shape)
-    rows = (3, len(own.free))
-    told = LogInformation(rng.standard_normal(rows), rng.standard_normal(3))
-    point = Estimate(q, start.force + rng.standard_normal(start.force.shape), x)
-    turning = rng.random((log.stages - 2, 2)) < 0.2
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, ALL_TERMS), turning, told)
-    return problem, point
 
 
 def true_x(problem_mean: Array, truth: LegTruth, own: object) -> Array:

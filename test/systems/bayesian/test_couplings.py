@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gears that couple joints, against MuJoCo's tendons, and with every derivative."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+from shared.bayesian_derivatives import check_derivatives
+from shared.bayesian_problem import ALL_TERMS, problem_and_point
+
+from benchmarks.bayesian_log import CONFIG, leg
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import build_robot
+from sysid_nodes.systems.bayesian.config import BayesianConfig, MechanismConfig
+from sysid_nodes.systems.bayesian.descent import turns
+from sysid_nodes.systems.bayesian.estimate import Estimate
+from sysid_nodes.systems.bayesian.held_out import _regressor
+from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
+from sysid_nodes.systems.bayesian.problem import GROUPS
+
+TURNS = 0.7
+BODIES = ((3.0, "0.02 0.1 0.01", "0.03 0.02 0.025"), (2.0, "0.1 0.03 -0.02", "0.01 0.012 0.015"))
+LINK = """<link name="link{k}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>
+<inertia ixx="{x}" iyy="{y}" izz="{z}" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>
+<origin xyz="{place}"/><limit effort="50" velocity="9" lower="-3" upper="3"/></joint>"""
+MJCF = """<mujoco><option timestep="1e-4" integrator="RK4"/><compiler autolimits="true" angle="radian"/><worldbody>
+<body><joint name="pitch" axis="0 1 0" armature="0.2" damping="1.5"/>
+<inertial pos="{0}" mass="3" diaginertia="0.03 0.02 0.025"/>
+<body pos="0 0.3 0"><joint name="roll" axis="1 0 0"/>
+<inertial pos="{1}" mass="2" diaginertia="0.01 0.012 0.015"/></body></body></worldbody>
+<tendon><fixed name="wrist" armature="0.1" damping="0.8"><joint joint="roll" coef="1"/><joint joint="pitch" coef="{2}"/>
+</fixed></tendon><actuator><motor joint="pitch"/><motor tendon="wrist"/></actuator></mujoco>"""
+
+
+def wrist(words: tuple[str, ...] = (f"roll:pitch:{TURNS}",)) -> Mechanism:
+    links = [
+        LINK.format(k=k, com=com, mass=mass, **dict(zip("xyz", size.split(), strict=True)))
+        for k, (mass, com, size) in enumerate(BODIES)
+    ]
+    joints = [
+        JOINT.format(name="pitch", parent="base", child="link0", axis="0 1 0", place="0 0 0"),
+        JOINT.format(name="roll", parent="link0", child="link1", axis="1 0 0", place="0 0.3 0"),
+    ]
+    robot = build_robot(f'<robot name="wrist"><link name="base"/>{"".join(links + joints)}</robot>', name="wrist")
+    return build_mechanism(robot, BayesianConfig(mechanism=MechanismConfig(couplings=words)), power=True)
+
+
+def constants(mechanism: Mechanism, **values: list[float]) -> np.ndarray:
+    x = mechanism.parameters.mean.copy()
+    for name, value in values.items():
+        x[mechanism.parameters.joint(name)] = value
+    return x
+
+
+def test_torques_are_mujocos() -> None:
+    """Rotor and friction of a motor that acts by a tendon over two joints."""
+    mechanism = wrist()
+    x = constants(mechanism, armature=[0.2, 0.1], viscous=[1.5, 0.8], coulomb=[0.0, 0.0])
+    model = mujoco.MjModel.from_xml_string(MJCF.format(BODIES[0][1], BODIES[1][1], TURNS))
+    data = mujoco.MjData(model)
+    motions, torques = [], []
+    for k in range(4000):
+        data.ctrl[:] = [6.0 * np.sin(0.002 * k), 4.0 * np.cos(0.003 * k)]
+        mujoco.mj_step(model, data)
+        if k % 500 == 499:
+            mujoco.mj_forward(model, data)
+            motions.append([data.qpos.copy(), data.qvel.copy(), data.qacc.copy()])
+            torques.append(data.ctrl.copy())
+    q, v, a = np.moveaxis(np.array(motions), 1, 0)
+    motion = Motion(q, v, a, np.zeros((len(q), 0)))
+    np.testing.assert_allclose(mechanism.torque(motion, x), torques, atol=1e-6)
+    loss = mechanism.parameters.joint("loss")
+    assert np.all(x[loss] == 0.0)
+    drawn = np.array(torques)[:, 0] * v[:, 0] + np.array(torques)[:, 1] * (v[:, 1] + TURNS * v[:, 0])
+    np.testing.assert_allclose(mechanism.power(motion, np.array(torques), x), drawn, rtol=1e-9)
+    uncoupled = wrist(())
+    assert np.abs(uncoupled.torque(motion, x) - torques).max() > 1.0
+
+
+@pytest.mark.parametrize("group", ["torque", "passive", "power"])
+def test_derivatives(group: str) -> None:
+    mechanism = replace(ALL_TERMS.mechanism, couplings=("hip:crank_motor:0.6", "crank_motor:hip:-0.3"))
+    problem, point = problem_and_point(config=replace(ALL_TERMS, mechanism=mechanism))
+    assert problem.mechanism.coupled
+    check_derivatives(problem, point, GROUPS.index(group))
+
+
+def test_least_squares_have_the_same_model() -> None:
+    mechanism, rng = wrist(), np.random.default_rng(0)
+    q, v, a = rng.standard_normal((3, 5, 2))
+    motion = Motion(q, 30.0 * v, a, np.zeros((5, 0)))  # fast enough that friction has turned, stiction is over
+    own = mechanism.parameters
+    x = constants(mechanism, armature=[0.2, 0.1], viscous=[1.5, 0.8], coulomb=[0.4, 0.6], stiction=[0.4, 0.6])
+    values = [own.constants(x, name) for name in ("coulomb", "viscous", "armature")]
+    solution = np.concatenate([own.inertia(x).ravel(), *values, np.zeros(2)])
+    np.testing.assert_allclose(_regressor(mechanism, motion) @ solution, mechanism.torque(motion, x), rtol=1e-9)
+
+
+def test_dry_friction_turns_with_the_motor() -> None:
+    """The motor stands while both joints move, and moves while its own joint stands."""
+    mechanism, t = wrist(), 0.01 * np.arange(60.0)
+    q = np.stack([0.6 * t, np.where(t < 0.3, -TURNS * 0.6 * t, -TURNS * 0.18)], axis=1)
+    log = MechanismLog(0.0, 0.01, q, np.zeros((60, 2)), np.full(60, np.nan))
+    found = turns(mechanism, log, Estimate(q, np.zeros((60, 0)), mechanism.parameters.mean))
+    assert not found[:, 0].any()
+    assert found[:25, 1].all() and not found[35:, 1].any()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("hip:crank_motor",), "is not JOINT:OTHER:TURNS"),
+        (("hip:crank_motor:half",), "is not JOINT:OTHER:TURNS"),
+        (("hip:toe:1",), "there is no joint 'toe'"),
+        (("hip:knee:1",), "'knee' has no motor"),
+        (("hip:hip:1",), "does not couple two joints"),
+        (("hip:crank_motor:nan",), "does not couple two joints"),
+        (("hip:crank_motor:1", "crank_motor:hip:1"), "leave joints that no motor moves"),
+    ],
+)
+def test_bad_couplings(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_mechanism(leg(), replace(CONFIG, mechanism=replace(CONFIG.mechanism, couplings=words)), power=False)
