@@ -111,6 +111,21 @@ def test_dry_friction_turns_with_the_motor() -> None:
     assert found[:25, 1].all() and not found[35:, 1].any()
 
 
+def test_a_motor_s_speed_is_no_better_known_than_both_joints() -> None:
+    """1 mrad at the other joint alone leave 50 mrad/s at a motor of 30, over which its friction turns."""
+    mechanism, t = wrist(), 0.01 * np.arange(400.0)
+    smooth = np.stack([0.3 * t, (0.03 - 0.3 * TURNS) * t], axis=1)
+    noise = np.random.default_rng(0).standard_normal(400)
+    at = Estimate(smooth, np.zeros((400, 0)), constants(mechanism, turning_speed=np.log([0.02, 0.02])))
+    for joint in (0, 1):
+        q = smooth.copy()
+        q[:, joint] += 1e-3 * noise
+        log = MechanismLog(0.0, 0.01, q, np.zeros((400, 2)), np.full(400, np.nan))
+        assert turns(mechanism, log, at)[:, 1].all()
+    log = MechanismLog(0.0, 0.01, smooth, np.zeros((400, 2)), np.full(400, np.nan))
+    assert not turns(mechanism, log, at)[:, 1].any()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
