@@ -113,7 +113,7 @@ def _own(method: str) -> Method:
     return identified
 
 
-def _release(session: SamplingSession, seed: int, _: int) -> tuple[Values, int]:
+def _release(session: SamplingSession, seed: int, _iterations: int) -> tuple[Values, int]:
     base = from_flat(SamplingConfig, {"seed": seed, "unknowns.motors": "none"})
     config = replace(base, paper=replace(base.paper, shortest=_FIVE, longest=_FIVE))
     log, setting = _prepared(session, config)
@@ -135,7 +135,7 @@ def _release(session: SamplingSession, seed: int, _: int) -> tuple[Values, int]:
     return {name: value for name, value in values.items() if not name.startswith("strength")}, setting.simulator.steps
 
 
-def _toolbox(session: SamplingSession, seed: int, _: int) -> tuple[Values, int]:
+def _toolbox(session: SamplingSession, seed: int, _iterations: int) -> tuple[Values, int]:
     config = from_flat(SamplingConfig, {"seed": seed})
     log, setting = _prepared(session, config)
     instants = round(_LENGTH / config.step) + 1

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sysid excite --certified`: an arm's exciting motion by the certified planner, with its certificates."""
+"""An arm's exciting motion by the certified planner, with its certificates: `sysid excite --certified`, `explore`."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
-from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
 from sysid_nodes.sessions.certified.excitation import CertifiedExcitation, certified_excitation
@@ -30,7 +30,7 @@ _OWN = ("duration", "rate")
 _PATIENT = {"planner.proposal.draws": 200, "planner.proposal.starts": 8}
 """No robot waits for a motion that is planned beforehand; a file's own effort counts all the same."""
 
-_DRIVES = {"planner.excite.subject": "drives"}
+DRIVES = {"planner.excite.subject": "drives"}
 """Whatever the file has the live planner learn."""
 
 
@@ -40,20 +40,24 @@ class CertifiedMotion:
     Args:
         path: parameter file of certified motion.
         settings: KEY=VALUE; duration, rate, or any key that the file may have.
+        instead: dotted names and values that count instead of the file's.
+
+    Attributes:
+        config: of the planner.
 
     Raises:
         ConfigError: a value is wrong.
     """
 
-    def __init__(self, path: Path, settings: Sequence[str]) -> None:
+    def __init__(self, path: Path, settings: Sequence[str], instead: Mapping[str, Any]) -> None:
         mine = [text for text in settings if text.partition("=")[0].strip() in _OWN]
         planners = dict(setting(text, CertifiedPlannerConfig) for text in settings if text not in mine)
         self.motion = from_flat(
             ExcitationConfig, dict(setting(text, ExcitationConfig) for text in mine), source="command line"
         )
-        values = _PATIENT | own_parameters(CertifiedPlannerConfig, read_parameters(path)) | _DRIVES | planners
-        self._config = from_flat(CertifiedPlannerConfig, values, source=str(path))
-        self._setup = set_up(self._config)
+        values = _PATIENT | own_parameters(CertifiedPlannerConfig, read_parameters(path)) | dict(instead) | planners
+        self.config = from_flat(CertifiedPlannerConfig, values, source=str(path))
+        self._setup = set_up(self.config)
         self._found: CertifiedExcitation | None = None
 
     @property
@@ -61,27 +65,30 @@ class CertifiedMotion:
         """As described by the file."""
         return self._setup.robot
 
-    def plan(self, q: np.ndarray) -> Excitation:
-        """A motion from rest at a posture (n,).
+    @property
+    def body(self) -> str:
+        """Link whose bounds count."""
+        return self._setup.body
+
+    def plan(self, q: np.ndarray) -> Excitation | str:
+        """A motion from rest at a posture (n,), or why none from there is certified, in words.
 
         Raises:
-            ConfigError: no motion from there is certified.
+            ConfigError: there is nothing to learn.
         """
-        planner = build_planner(self._setup, self._config, time.monotonic)
+        planner = build_planner(self._setup, self.config, time.monotonic)
         duration = self.motion.duration
         with Stages() as stages:
             found = certified_excitation(
                 planner,
                 self._setup,
-                self._config,
+                self.config,
                 q,
                 duration,
                 progress=lambda planned: stages.show("certified seconds", round(planned), round(duration)),
             )
         if not found.parts:
-            raise ConfigError(
-                f"no motion from this posture is certified ({found.reason}); choose another with --middle"
-            )
+            return f"no motion from this posture is certified ({found.reason}); choose another with --middle"
         self._found = found
         q, qd, qdd = found.states(self.motion.rate)
         return Excitation(np.arange(len(q)) / self.motion.rate, q, qd, qdd)
@@ -91,7 +98,7 @@ class CertifiedMotion:
         assert self._found is not None
         place = folder / CERTIFICATES
         place.mkdir()
-        premises = certificate_premises(self._setup.robot, self._setup.shapes, self._config)
+        premises = certificate_premises(self._setup.robot, self._setup.shapes, self.config)
         former = None
         for k, part in enumerate(self._found.parts):
             document = certificate_document(part.record, former, premises, self._setup.scene)
@@ -101,11 +108,11 @@ class CertifiedMotion:
     def words(self) -> str:
         """About the certificates, for people: what they are for, and what is missing."""
         assert self._found is not None
-        node, found = self._config.certified_planner, self._found
+        node, found = self.config.certified_planner, self._found
         whose = "the robust controller" if node.output == "torque" else "a position controller within 'tracking'"
         lines = [f"{len(found.parts)} certificates, for {whose}, obstacles and bounds of the file"]
         if found.reason:
             lines.append(f"shorter than asked for: {found.reason}")
-        if self._config.estimates:
+        if self.config.estimates:
             lines.append(ESTIMATES)
         return "".join(f"{line}\n" for line in lines)

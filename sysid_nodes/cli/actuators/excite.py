@@ -30,13 +30,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.actuators.certified_motion import CertifiedMotion
+from sysid_nodes.cli.actuators.certified_motion import DRIVES, CertifiedMotion
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.actuators.excitation import write_excitation
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
+from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
 from sysid_nodes.systems.actuators.optimal_excitation import excite_best
 
 
@@ -58,15 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Makes the motion and returns the exit status."""
     out: Path = args.out
-    if out.exists():
-        raise InputError("exists; it is left as it is", source=str(out))
+    refuse_existing(out)
     certified = None
     if args.certified is not None:
         if args.robot or args.urdf:
             raise ConfigError("--certified names the robot: leave out --robot and --urdf")
-        certified = CertifiedMotion(args.certified, args.settings)
+        certified = CertifiedMotion(args.certified, args.settings, DRIVES)
         robot, kind = certified.robot, "certified"
-        motion = certified.plan(_middle(args.middle, robot))
+        planned = certified.plan(middle(args.middle, robot))
+        if isinstance(planned, str):
+            raise ConfigError(planned)
+        motion = planned
     else:
         if not (args.robot or args.urdf):
             raise ConfigError("give --robot or --urdf, or --certified")
@@ -74,8 +76,35 @@ def run(args: argparse.Namespace) -> int:
         config = from_flat(
             ExcitationConfig, dict(setting(text, ExcitationConfig) for text in args.settings), source="command line"
         )
-        middle, kind = _middle(args.middle, robot), config.kind
-        motion = excite_best(config, robot, middle) if kind == "optimal" else excite(config, robot.limits, middle)
+        about, kind = middle(args.middle, robot), config.kind
+        motion = excite_best(config, robot, about) if kind == "optimal" else excite(config, robot.limits, about)
+    write_whole(out, robot, motion, certified)
+    worst = int(np.argmax(motion.condition))
+    sys.stdout.write(
+        f"{out}: {kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
+        f"({robot.joint_names[worst]}), fastest {np.abs(motion.qd).max():.2g} rad/s\n"
+    )
+    if certified is not None:
+        sys.stdout.write(certified.words())
+    return 0
+
+
+def refuse_existing(out: Path) -> None:
+    """Before the work, not after it.
+
+    Raises:
+        InputError: the folder is there.
+    """
+    if out.exists():
+        raise InputError("exists; it is left as it is", source=str(out))
+
+
+def write_whole(out: Path, robot: Robot, motion: Excitation, certified: CertifiedMotion | None) -> None:
+    """A motion's folder, which appears complete or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
@@ -87,25 +116,17 @@ def run(args: argparse.Namespace) -> int:
             folder.rename(out)
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
-    worst = int(np.argmax(motion.condition))
-    sys.stdout.write(
-        f"{out}: {kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
-        f"({robot.joint_names[worst]}), fastest {np.abs(motion.qd).max():.2g} rad/s\n"
-    )
-    if certified is not None:
-        sys.stdout.write(certified.words())
-    return 0
 
 
-def _middle(text: str | None, robot: Robot) -> np.ndarray:
+def middle(text: str | None, robot: Robot) -> np.ndarray:
     """(n,) the posture chosen, or the middle of the limits and zero where there are none."""
     if text:
         return _posture(text, robot.n)
     lower, upper = robot.limits.position_lower, robot.limits.position_upper
     bounded = np.isfinite(lower) & np.isfinite(upper)
-    middle = np.zeros(robot.n)
-    middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
-    return middle
+    found = np.zeros(robot.n)
+    found[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+    return found
 
 
 def _posture(text: str, n: int) -> np.ndarray:
