@@ -105,12 +105,12 @@ class CertifiedMotion:
             (place / f"{k:03}.json").write_text(json.dumps(document), encoding="utf-8")
             former = part.record
 
-    def words(self) -> str:
-        """About the certificates, for people: what they are for, and what is missing."""
+    def words(self, bounds: str = "the file") -> str:
+        """About the certificates, for people: what they are for, whose bounds count, and what is missing."""
         assert self._found is not None
         node, found = self.config.certified_planner, self._found
         whose = "the robust controller" if node.output == "torque" else "a position controller within 'tracking'"
-        lines = [f"{len(found.parts)} certificates, for {whose}, obstacles and bounds of the file"]
+        lines = [f"{len(found.parts)} certificates, for {whose}, obstacles of the file, bounds of {bounds}"]
         if found.reason:
             lines.append(f"shorter than asked for: {found.reason}")
         if self.config.estimates:

@@ -45,7 +45,7 @@ def explore_arm(args: argparse.Namespace, document: Mapping[str, Any]) -> int:
         sys.stderr.write(f"sysid: {source}: {motion}\n")
         return _HARM
     write_whole(args.out, certified.robot, motion, certified)
-    sys.stdout.write(f"{args.out}: {motion.t[-1]:g} s\n{certified.words()}")
+    sys.stdout.write(f"{args.out}: {motion.t[-1]:g} s\n{certified.words(source)}")
     return 0
 
 

@@ -62,7 +62,10 @@ def test_every_part_of_the_motion_is_certified_for_the_bounds_of_the_result(
     explore: Explore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert explore("--certified", str(tmp_path / "hand.yaml"), MIDDLE, "--duration", "2.4") == 0
-    assert "2 certificates" in capsys.readouterr().out
+    assert (
+        f"2 certificates, for the robust controller, obstacles of the file, bounds of {tmp_path}"
+        in capsys.readouterr().out
+    )
     documents = [json.loads(p.read_text()) for p in sorted((tmp_path / "motion" / "certificates").glob("*.json"))]
     for one in documents:
         assert one["record"]["verdict"] == 0
