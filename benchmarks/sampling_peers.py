@@ -6,7 +6,7 @@ method; `paper` is CMA-ES on the paper's cost and ranges. `release` is what the 
 of the body's inertia by a tree-structured Parzen estimator, 50 trials, clips of five set-points of 20 ms, three terms
 (which ones is our reading: position, orientation, joints). `mujoco.sysid` is that toolbox's default optimiser
 (`mujoco.minimize`, Levenberg-Marquardt on finite differences within bounds, with its own options) on our residuals and
-unknowns. All but ours take start states as measured. MJX is no part of the pinned mujoco.
+unknowns. All but ours take start states as measured. MJX is left out: docs/sampling/index.md says why.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 
 Array = npt.NDArray[np.float64]
 Values = dict[str, float]
+Method = Callable[[SamplingSession, int, int], tuple[Values, int]]
+"""Values from a session that has heard a log, by a seed and CMA-ES's iterations, and simulated steps."""
 
 _TRIALS, _SCALES, _FIVE = 50, (0.5, 2.0), 0.1  # of the release, its bounds, and five of its steps [s]
 _TERMS = ("position", "orientation", "joints")
@@ -47,11 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("sampling_peers", __doc__)
     options.add_argument("--seeds", type=int, default=3, help="logs")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
+    options.add_argument("--iterations", type=int, default=100, help="of CMA-ES: some ten times our steps")
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS), help="which methods")
     add_options(options)
     chosen = options.parse_args(arguments)
     seeds = range(chosen.seed, chosen.seed + chosen.seeds)
-    keys = [{"seed": s, "method": m, "duration": chosen.duration} for m in chosen.methods for s in seeds]
+    same = {"duration": chosen.duration, "iterations": chosen.iterations}
+    keys = [{"seed": s, "method": m, **same} for m in chosen.methods for s in seeds]
     found = collect(chosen, keys, trial, "logs and methods")
     report = Report("sampling-peers", "Identification by rollouts and its peers", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
@@ -63,36 +67,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     if {"ours", "paper"} <= by_method.keys():
         ours, paper = (np.median([row["steps"] for row in by_method[name]]) for name in ("ours", "paper"))
-        report.text(f"CMA-ES as in the paper took {paper / ours:.1f} times the steps of ours; asked for is 10 or more.")
+        worse = sum(_off(name, by_method["paper"]) > _off(name, by_method["ours"]) for name in TARGETS)
+        report.text(
+            f"CMA-ES as in the paper was stopped after {paper / ours:.1f} times the steps of ours, with {worse} of "
+            f"{len(TARGETS)} errors larger; asked for is that it needs 10 times or more."
+        )
     report.text("Errors are in mm for centres of mass and relative in % else; a dash is what a method does not ask.")
     print(report.write())
     return 0
 
 
-def _told(name: str, rows: Sequence[Record]) -> str:
+def _off(name: str, rows: Sequence[Record]) -> float:
+    """Median of the errors' magnitudes; not a number where a method does not ask."""
     off = [abs(row["values"][name] - row["truth"][name]) for row in rows if name in row["values"]]
-    if not off:
+    return float(np.median(off)) if off else np.nan
+
+
+def _told(name: str, rows: Sequence[Record]) -> str:
+    off = _off(name, rows)
+    if np.isnan(off):
         return "-"
-    if name.startswith("centre"):
-        return f"{1e3 * np.median(off):.2f}"
-    return f"{1e2 * np.median(off) / rows[0]['truth'][name]:.1f}"
+    return f"{1e3 * off:.2f}" if name.startswith("centre") else f"{1e2 * off / rows[0]['truth'][name]:.1f}"
 
 
 def _spent(rows: Sequence[Record]) -> tuple[str, str]:
     return f"{np.median([row['steps'] for row in rows]) / 1e6:.2f}", f"{np.median([row['cpu'] for row in rows]):.1f}"
 
 
-def trial(*, seed: int, method: str, duration: float) -> Record:
+def trial(*, seed: int, method: str, duration: float, iterations: int) -> Record:
     """Values by one method from one log, with the truth."""
     session, sim = simulated_session(duration, seed)
     before = sum(os.times()[:2])
-    values, steps = METHODS[method](session, seed)
+    values, steps = METHODS[method](session, seed, iterations)
     return {"values": values, "truth": true_values(sim), "steps": steps, "cpu": sum(os.times()[:2]) - before}
 
 
-def _own(method: str) -> Callable[[SamplingSession, int], tuple[Values, int]]:
-    def identified(session: SamplingSession, seed: int) -> tuple[Values, int]:
-        session.config = from_flat(SamplingSessionConfig, {"sampling.method": method, "sampling.seed": seed})
+def _own(method: str) -> Method:
+    def identified(session: SamplingSession, seed: int, iterations: int) -> tuple[Values, int]:
+        own = {"sampling.method": method, "sampling.seed": seed, "sampling.paper.iterations": iterations}
+        session.config = from_flat(SamplingSessionConfig, own)
         result = session.identify()
         names = [row.name for row in result.parameters]
         return dict(zip(names, result.levels[-1].estimates.tolist(), strict=True)), result.steps
@@ -100,7 +113,7 @@ def _own(method: str) -> Callable[[SamplingSession, int], tuple[Values, int]]:
     return identified
 
 
-def _release(session: SamplingSession, seed: int) -> tuple[Values, int]:
+def _release(session: SamplingSession, seed: int, _iterations: int) -> tuple[Values, int]:
     base = from_flat(SamplingConfig, {"seed": seed, "unknowns.motors": "none"})
     config = replace(base, paper=replace(base.paper, shortest=_FIVE, longest=_FIVE))
     log, setting = _prepare(session, config)
@@ -122,7 +135,7 @@ def _release(session: SamplingSession, seed: int) -> tuple[Values, int]:
     return {name: value for name, value in values.items() if not name.startswith("strength")}, setting.simulator.steps
 
 
-def _toolbox(session: SamplingSession, seed: int) -> tuple[Values, int]:
+def _toolbox(session: SamplingSession, seed: int, _iterations: int) -> tuple[Values, int]:
     config = from_flat(SamplingConfig, {"seed": seed})
     log, setting = _prepare(session, config)
     instants = round(_LENGTH / config.step) + 1
@@ -155,7 +168,7 @@ def _values(setting: Setting, config: SamplingConfig, vector: Array) -> Values:
     return {q.name: float(q.value(vector)) for q in quantities(setting.unknowns, config.verdict)}
 
 
-METHODS: dict[str, Callable[[SamplingSession, int], tuple[Values, int]]] = {
+METHODS: dict[str, Method] = {
     "ours": _own("gauss_newton"),
     "paper": _own("paper"),
     "release": _release,

@@ -160,9 +160,12 @@ class FinerSimulations:
         return self._simulator.steps
 
     def run(self, variants: Variants, work: Work) -> Array:
-        """See `Simulator`; times are those of the original steps."""
+        """See `Simulator`; times are those of the original steps, and velocities the means over these, as they are."""
         # A set-point of a step is the mean over the time about its beginning, hence straight between two of them.
         after = np.concatenate([work.targets[:, 1:], work.targets[:, -1:]], axis=1)[:, :, None]
         part = (np.arange(self._parts) / self._parts)[:, None]
         targets = (work.targets[:, :, None] * (1.0 - part) + after * part).reshape(len(after), -1, after.shape[-1])
-        return self._simulator.run(variants, replace(work, targets=targets, every=self._parts * work.every))
+        found = self._simulator.run(variants, replace(work, targets=targets, every=1))
+        found = found.reshape(len(found), -1, self._parts, found.shape[-1])[:, work.every - 1 :: work.every]
+        nq = (found.shape[-1] + 1) // 2
+        return np.concatenate([found[:, :, -1, :nq], found[..., nq:].mean(axis=2)], axis=-1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from shared.benchmark_report import only_report
 
-from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_truth
+from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_scaling, sampling_truth
 from benchmarks.exploration_realised import NAMES, in_units
 from benchmarks.peers.tpe import tpe
 
@@ -95,3 +95,9 @@ def test_sampling_peers(tmp_path: Path) -> None:
     assert sampling_peers.main(arguments) == 0
     text = only_report(tmp_path)
     assert "| release |" in text and "nan" not in text
+
+
+@pytest.mark.slow
+def test_sampling_scaling(tmp_path: Path) -> None:
+    assert sampling_scaling.main(["--calls", "1", "--dirty", "--out", str(tmp_path)]) == 0
+    assert "| 2 processes |" in only_report(tmp_path)

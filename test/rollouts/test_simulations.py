@@ -170,3 +170,7 @@ def test_smaller_steps_come_near_and_keep_the_times(simulations):
     assert found.shape == expected.shape
     np.testing.assert_allclose(found[..., :19], expected[..., :19], atol=2e-2)
     assert not np.array_equal(found, expected)
+    # As those of the original steps: what a joint has gone since the state before, by the time that took.
+    np.testing.assert_allclose(found[:, 1:, 25:], np.diff(found[..., 7:19], axis=1) / STEP, atol=1e-9)
+    few = FinerSimulations(Simulations(fine, DRIVE, threads=1, capacity=2), 2).run(varied, replace(job, every=5))
+    np.testing.assert_array_equal(few, found[:, 4::5])

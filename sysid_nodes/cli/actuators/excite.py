@@ -25,17 +25,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.actuators.certified_motion import CertifiedMotion
+from sysid_nodes.cli.certified_motion import DRIVES, CertifiedMotion, middle, refuse_existing, write_whole
 from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.exceptions import ConfigError, InputError
-from sysid_nodes.reports.actuators.excitation import write_excitation
-from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
 from sysid_nodes.systems.actuators.optimal_excitation import excite_best
 
@@ -58,15 +56,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Makes the motion and returns the exit status."""
     out: Path = args.out
-    if out.exists():
-        raise InputError("exists; it is left as it is", source=str(out))
+    refuse_existing(out)
     certified = None
     if args.certified is not None:
         if args.robot or args.urdf:
             raise ConfigError("--certified names the robot: leave out --robot and --urdf")
-        certified = CertifiedMotion(args.certified, args.settings)
+        certified = CertifiedMotion(args.certified, args.settings, DRIVES)
         robot, kind = certified.robot, "certified"
-        motion = certified.plan(_middle(args.middle, robot))
+        planned = certified.plan(middle(args.middle, robot))
+        if isinstance(planned, str):
+            raise ConfigError(planned)
+        motion = planned
     else:
         if not (args.robot or args.urdf):
             raise ConfigError("give --robot or --urdf, or --certified")
@@ -76,19 +76,9 @@ def run(args: argparse.Namespace) -> int:
             dict(parse_setting(text, ExcitationConfig) for text in args.settings),
             source="command line",
         )
-        middle, kind = _middle(args.middle, robot), config.kind
-        motion = excite_best(config, robot, middle) if kind == "optimal" else excite(config, robot.limits, middle)
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
-            folder = Path(made) / out.name
-            folder.mkdir()
-            write_excitation(folder, robot.joint_names, motion)
-            if certified is not None:
-                certified.write(folder)
-            folder.rename(out)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
+        about, kind = middle(args.middle, robot), config.kind
+        motion = excite_best(config, robot, about) if kind == "optimal" else excite(config, robot.limits, about)
+    write_whole(out, robot, motion, certified)
     worst = int(np.argmax(motion.condition))
     sys.stdout.write(
         f"{out}: {kind}, {motion.t[-1]:g} s; condition at most {motion.condition[worst]:.0f} "
@@ -97,24 +87,3 @@ def run(args: argparse.Namespace) -> int:
     if certified is not None:
         sys.stdout.write(certified.words())
     return 0
-
-
-def _middle(text: str | None, robot: Robot) -> np.ndarray:
-    """(n,) the posture chosen, or the middle of the limits and zero where there are none."""
-    if text:
-        return _posture(text, robot.n)
-    lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    middle = np.zeros(robot.n)
-    middle[bounded] = 0.5 * (lower[bounded] + upper[bounded])
-    return middle
-
-
-def _posture(text: str, n: int) -> np.ndarray:
-    try:
-        found = np.array([float(word) for word in text.split(",")])
-    except ValueError:
-        raise ConfigError(f"--middle needs numbers with commas between them, got '{text}'") from None
-    if len(found) != n or not np.isfinite(found).all():
-        raise ConfigError(f"--middle needs {n} finite numbers, got '{text}'")
-    return found

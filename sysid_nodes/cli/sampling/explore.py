@@ -1,27 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans commands to a walking robot that tell the most about what an identification left open.
-
-Reads the result.json of a 'sysid replay' by rollouts and writes into the folder given by --out
-  plan.json      the plan: control points, gaits, and the digest of the estimate that it was made for
-  commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
-  plan.html      commands, path, and the standard deviations it promises, beside random plans if there are any
-Robots drawn from the estimate follow every segment in simulation before it is taken, and stop after it; none may fall,
-leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the
-simulated Go2's does.
-
-examples:
-  sysid explore results/walk/result.json --duration 40 --out results/plan
-  sysid explore results/walk/result.json --set criterion=D --set vetting.area=2 --out results/plan
-  sysid explore results/walk/result.json --set search.random=20 --set vetting.draws=30 --out results/plan
-
-exit status 3: robots drawn from the estimate come to harm under every plan tried; nothing is written
-"""
+"""`sysid explore` for a walking robot: commands to its controller, vetted on robots drawn from the estimate."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.cli.output_folder import OutputFolder
@@ -29,7 +14,6 @@ from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.posterior import to_posterior
-from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.sampling.exploration import PAGE_NAME, PLAN_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
@@ -39,24 +23,16 @@ from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 _HARM = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", type=Path, metavar="RESULT", help="result.json of an identification by rollouts")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the plan")
-    parser.add_argument("--duration", type=float, metavar="S", help="of the plan [s]; default: 40")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="KEY=VALUE",
-        help="an option of docs/sampling/parameters.md, part 'Planning'",
-    )
+def explore_walk(args: argparse.Namespace, document: Mapping[str, Any]) -> int:
+    """Plans and returns the exit status.
 
-
-def run(args: argparse.Namespace) -> int:
-    """Plans and returns the exit status."""
-    source, out = str(args.result), OutputFolder(args.out, PLAN_NAME)  # refused before the work, not after it
-    document = validate_sampling(read_document(args.result), source=source)
+    Raises:
+        InputError: the result says nothing that a plan could rest on.
+        ConfigError: a value is wrong.
+    """
+    source = str(args.result)
+    out = OutputFolder(args.out, PLAN_NAME)  # refused before the work, not after it
+    document = validate_sampling(document, source=source)
     if document["posterior"] is None:
         raise InputError("says nothing of errors, as a plan needs (method 'paper' never does)", source=source)
     chosen = dict(parse_setting(text, ExplorationConfig) for text in args.settings)

@@ -54,14 +54,23 @@ class SetPointDrive:
         self.drive, self._gain, self._dry = Drive(stiffness, damping), np.ones(robot.n), np.zeros(robot.n)
         self._bristles = LuGre(np.full(robot.n, config.coulomb), step) if config.friction == "lugre" else None
         self._weakness = np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)
+        self._before: tuple[Array, Array] | None = None
 
     def set_point(self, torque: Array, q: Array, w: Array) -> Array:
         """(n,) positions at which motors without saturation would give a torque at once [rad]."""
         return self.drive.target(torque, q, w)
 
     def torque(self, target: Array, q: Array, w: Array) -> Array:
-        """(n,) torques that they do give over the integrator's next step [N m]."""
-        given = self.drive.torque(target, q, w, self._gain, self._weakness, self._dry)
+        """(n,) torques that they do give over the integrator's next step [N m]; to be called once a step.
+
+        Velocities of semi-implicit Euler belong half a step before their configurations, and a step's force acts from
+        there to half a step after them. Of a step of 0.5 ms, 1 N m s/rad of damping that lags by that takes 6 % of the
+        armature from a Go2's hip; hence velocities at the instant, and the mean of set-points over the step's time.
+        """
+        told, before = self._before or (target, w)
+        self._before = target, w.copy()
+        middle, instant = 0.5 * (told + target), 1.5 * w - 0.5 * before
+        given = self.drive.torque(middle, q, instant, self._gain, self._weakness, self._dry)
         return given if self._bristles is None else given - self._bristles.torque(w)
 
 

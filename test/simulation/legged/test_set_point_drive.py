@@ -22,11 +22,14 @@ def test_set_points_are_stamped_once_a_control_period():
     np.testing.assert_allclose(stamps, 5.0 + 0.004 * np.arange(25), atol=1e-9)
 
 
-def test_the_pd_law_on_the_set_points_gives_the_torques():
+def test_the_pd_law_acts_on_velocities_at_the_instant_and_set_points_over_the_step_s_time():
     sim = stand(timestep=0.002)
     series = sim.series()
     targets = np.repeat([target for _, target in sim.set_points], 2, axis=0)
-    expected = 40.0 * (targets - series.q[:, 7:]) - 1.0 * series.v[:, 6:]
+    q, w = series.q[:, 7:], series.v[:, 6:]
+    # A velocity belongs half a step before its configuration, and the force of a step acts half a step either side.
+    before, told = (np.concatenate([x[:1], x[:-1]]) for x in (w, targets))
+    expected = 40.0 * (0.5 * (told + targets) - q) - 1.0 * (1.5 * w - 0.5 * before)
     np.testing.assert_allclose(series.torque, expected, atol=1e-9)
 
 
