@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a view of `rviz/` shows is in a recording: topics, types, frames, meshes, numbers that are drawn over time."""
+"""Views of `rviz/` against a recording: topics, types, frames, meshes, numbers that are drawn over time."""
 
 from __future__ import annotations
 
