@@ -69,7 +69,7 @@ docs: $(stamps)/docs  ## the documentation as a site with search and reference: 
 # What setuptools finds in build/lib it packs, however old. The wheel's pinocchio is the one that its kernel is linked to.
 wheel: setup  ## dist/*.whl with the compiled kernel, installs without a compiler; BUNDLE=yes: with its dependencies
 	@rm -rf build/lib build/bdist.*
-	SYSID_WHEEL_COMMIT="$$(git describe --always --dirty --exclude='*' 2>/dev/null)" \
+	SYSID_COMMIT="$$(git describe --always --dirty --exclude='*' 2>/dev/null)" \
 		SYSID_WHEEL_PINOCCHIO="$$($(python) -c 'from importlib.metadata import version; print(version("libpinocchio"))')" \
 		$(python) -m pip wheel -q --disable-pip-version-check --no-deps -w dist .
 	@rm -rf sysid_nodes.egg-info  # the wheel's version, which in the working folder is not that of the installed package

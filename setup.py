@@ -2,8 +2,8 @@
 """Builds the Python package; the version comes from package.xml, everything else from pyproject.toml.
 
 With SYSID_WHEEL_PINOCCHIO, a version, the wheel takes along what lies beside the sources: the kernel that was compiled
-against that version of libpinocchio, parameter files and definitions of messages. SYSID_WHEEL_COMMIT goes behind the
-version, `0.1.0+g2ca98d32`. `make wheel` does both.
+against that version of libpinocchio, parameter files and definitions of messages; `make wheel` says it. SYSID_COMMIT
+goes behind the version, `0.1.0+g2ca98d32`, where no .git comes along: in wheels and in the Docker image.
 """
 
 import os
@@ -15,7 +15,7 @@ from setuptools import Distribution, setup
 
 ROOT = Path(__file__).parent
 VERSION = ElementTree.parse(ROOT / "package.xml").findtext("version", "")
-COMMIT = os.environ.get("SYSID_WHEEL_COMMIT", "").replace("-", ".")
+COMMIT = os.environ.get("SYSID_COMMIT", "").replace("-", ".")
 PINOCCHIO = os.environ.get("SYSID_WHEEL_PINOCCHIO", "")
 
 

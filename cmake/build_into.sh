@@ -31,7 +31,7 @@ run() {
     }
 }
 
-run "looking for compiler and ROS" cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DSYSID_EDITABLE=ON -DSYSID_KERNEL="$kernel" \
+run "looking for compiler and ROS" cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF -DSYSID_EDITABLE=ON -DSYSID_PYTHON_MESSAGES=ON -DSYSID_KERNEL="$kernel" \
     -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_INSTALL_PREFIX="$prefix" -DPython3_EXECUTABLE="$prefix/bin/python" \
     -DCMAKE_PROJECT_INCLUDE="$PWD/cmake/ros_wheels.cmake"
 grep -- '-- Kernel:' "$log" | cut -c 4- || true

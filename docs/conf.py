@@ -19,13 +19,14 @@ author = "online_sysid maintainers"
 project_copyright = "online_sysid maintainers, Apache-2.0"
 release = version = ElementTree.parse(ROOT / "package.xml").findtext("version", "")
 
-extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "sphinx_copybutton"]
+extensions = ["myst_parser", "autoapi.extension", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "docs/index"
 include_patterns = ["docs/**", "*.md", "examples/*.md", "benchmarks/README.md", "reference/**"]
 exclude_patterns = ["README.md", "docs/conf.py", "docs/site", ".*"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "html_image"]  # the last one, or pictures stay behind
 myst_heading_anchors = 4
+myst_update_mathjax = False  # which is not used
 default_role = "literal"  # of single backticks in docstrings
 napoleon_use_ivar = True  # attributes of a class are fields of its description, not entries of their own
 suppress_warnings = [
@@ -36,6 +37,7 @@ suppress_warnings = [
 highlight_language = "text"  # of fences that name none: commands
 
 html_theme = "furo"
+html_math_renderer = "mathml"  # see write_formula
 html_title = f"online_sysid {release}"
 html_extra_path = ["site"]  # relative to this file: the page that leads to the first one
 html_search_scorer = str(ROOT / "docs" / "search_order.js")
@@ -105,9 +107,23 @@ def keep_options_whole(_app: Any, _page: str, _template: str, context: dict[str,
     context["body"] = body.replace('<span class="pre">--', '<span class="pre" style="white-space: nowrap">--')
 
 
+def write_formula(translator: Any, node: Any) -> None:
+    """A formula as MathML, which browsers draw by themselves: pages are whole without a network and without scripts."""
+    from docutils import nodes  # here, for tests read this file without what the site is built with
+    from latex2mathml.converter import convert
+
+    if isinstance(node, nodes.math_block):
+        formula = convert(node.astext(), display="block")
+        translator.body.append(f'<div class="math" style="overflow-x: auto; overflow-y: hidden">{formula}</div>\n')
+    else:
+        translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("html-page-context", fold_menu, priority=400)  # before the theme's own, which asks for the menu
     app.connect("html-page-context", keep_options_whole)
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("source-read", add_contents)
     app.connect("autodoc-process-docstring", keep_as_written, priority=400)  # before sections become fields

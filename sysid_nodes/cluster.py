@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import cloudpickle
 import dask
-from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+from distributed import Client, Future, KilledWorker, LocalCluster, Nanny, Status, as_completed
 
 from sysid_nodes import DISTRIBUTION
 from sysid_nodes.exceptions import InputError
@@ -24,6 +24,8 @@ _PATIENCE = "20s"
 """For a scheduler of the user's to answer."""
 _LONG_PATIENCE = "300s"
 """For our own: a busy machine is no dead one; starting a process has taken a minute where ten others wanted cores."""
+_STARTS = 3
+"""How often a process of our own is started that ends before it takes work; it imports for seconds."""
 _DASK = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.comm.timeouts.connect": _LONG_PATIENCE,
@@ -56,8 +58,41 @@ def connect(scheduler: str) -> Client:
     return client
 
 
+def _start_processes(number: int) -> LocalCluster:
+    """Processes of this machine.
+
+    Raises:
+        InputError: one of them ends whenever it is started.
+    """
+    try:
+        return LocalCluster(
+            n_workers=number,
+            threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
+            worker_class=PatientNanny,
+            dashboard_address="127.0.0.1:0",  # None would be port 8787 of all interfaces
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        )
+    except (RuntimeError, TimeoutError):  # of the process, or of taking down the others
+        line = f"a process for the work ended {_STARTS} times while it was starting; is there too little memory?"
+        raise InputError(line) from None
+
+
 class WorkerDied(Exception):  # noqa: N818, what happened to a task rather than an error of the caller's
     """A task's process ended while it was at work on it."""
+
+
+class PatientNanny(Nanny):  # type: ignore[misc]  # distributed has no types
+    """Starts a process once more that ended while it was starting; Dask's own replaces those only that have worked."""
+
+    async def instantiate(self) -> Status:
+        """Starts the process; what became of it."""
+        status: Status = await super().instantiate()
+        for _ in range(_STARTS - 1):
+            if status == Status.running:
+                break
+            status = await super().instantiate()
+        return status
 
 
 class Cluster:
@@ -68,7 +103,7 @@ class Cluster:
         processes: how many, there.
 
     Raises:
-        InputError: as of `connect`.
+        InputError: as of `connect`, or the processes do not come to work.
     """
 
     def __init__(self, scheduler: str | None, processes: int) -> None:
@@ -80,14 +115,7 @@ class Cluster:
             if self._scheduler is not None:
                 self._client = opened.enter_context(connect(self._scheduler))
             else:
-                machine = LocalCluster(
-                    n_workers=self._processes,
-                    threads_per_worker=1,  # tasks hold the interpreter, and redirect what they print
-                    dashboard_address="127.0.0.1:0",  # None would be port 8787 of all interfaces
-                    memory_limit=0,
-                    silence_logs=logging.CRITICAL,
-                )
-                opened.enter_context(machine)
+                machine = opened.enter_context(_start_processes(self._processes))
                 self._client = opened.enter_context(Client(machine, timeout=_LONG_PATIENCE))
             self._open = opened.pop_all()
         return self

@@ -82,12 +82,13 @@ def test_a_build_puts_the_commit_behind_the_version(
 ) -> None:
     seen: dict[str, object] = {}
     monkeypatch.setattr("setuptools.setup", lambda **given: seen.update(given))
-    monkeypatch.setenv("SYSID_WHEEL_COMMIT", commit)
+    monkeypatch.setenv("SYSID_COMMIT", commit)
     runpy.run_path(str(project_root / "setup.py"))
     plain = ElementTree.parse(project_root / "package.xml").findtext("version")
     assert seen["version"] == (f"{plain}+g{commit.replace('-', '.')}" if commit else plain)
     wheel = (project_root / "Makefile").read_text(encoding="utf-8").partition("\nwheel:")[2].partition("\n\n")[0]
-    assert "SYSID_WHEEL_COMMIT=" in wheel
+    assert "SYSID_COMMIT=" in wheel
+    assert 'SYSID_COMMIT="$COMMIT"' in (project_root / "Dockerfile").read_text(encoding="utf-8")
     assert "rm -rf sysid_nodes.egg-info" in wheel, "else the installed package has the wheel's version in this folder"
 
 

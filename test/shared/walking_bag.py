@@ -40,5 +40,5 @@ def write_walk(path: Path, duration: float, seed: int = 0, **options: Any) -> Le
         for time, topic, fields in sorted(rows, key=lambda row: row[0]):
             now = max(now + 1, round(1e9 * time))
             bag.write(topic, now, fields)
-        bag.write(PLANNED, now + 1, {"markers": [{"ns": "exploration_path"}]})
+        bag.write(PLANNED, now + 1, {"markers": [{"header": {"frame_id": "world"}, "ns": "exploration_path"}]})
     return sim

@@ -15,6 +15,7 @@ from sysid_nodes.cli.demo.arguments import given_options
 from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 
 _LATE = 0.1  # behind real time, from which it is worth a line [s]
+_PAGE = 120  # characters of a line where there is no terminal
 
 
 def closing_lines(args: argparse.Namespace, seed: int, *options: str) -> list[str]:
@@ -60,10 +61,8 @@ def say(text: str) -> None:
 
 
 def wrap(text: str) -> str:
-    """Sentences broken at words where a terminal would break within them; commands, which are indented, are not."""
-    if not sys.stdout.isatty():
-        return text
-    width = shutil.get_terminal_size().columns
+    """Sentences broken at words, also in a file; commands, which are indented, are not."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PAGE
     lines = [
         line if line.startswith(" ") else textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")

@@ -39,7 +39,8 @@ def render_sampling_report(document: Document, series: Mapping[str, Array], scen
 
     Args:
         document: a valid result.
-        series: t (C, L); measured, nominal and identified (C, L, 7 + n), as in `ClipReplay`.
+        series: t (C, L); measured, nominal and identified (C, L, 7 + n), as in `ClipReplay`; and joints, (n,) names,
+            unless the result is of an earlier version.
         scene: of `clips_scene`; empty for none.
     """
     status, stages = SamplingStatus[document["status"]], document.get("exploration")
@@ -109,7 +110,8 @@ def _posterior(document: Document) -> str:
 
 
 def _clips(series: Mapping[str, Array]) -> list[str]:
-    shown = [(2, "base z [m]"), (8, "joint 2 [rad]"), (9, "joint 3 [rad]")]
+    names = series.get("joints", [f"joint {k}" for k in range(1, 4)])
+    shown = [(2, "base z [m]"), *((7 + k, f"{names[k].removesuffix('_joint')} [rad]") for k in (1, 2))]
     return [
         clips_plot(
             series["t"], *(series[n][..., k] for n in ("measured", "nominal", "identified")), label=unit, unit=unit

@@ -83,7 +83,7 @@ def sampling_document(run: SamplingRun) -> dict[str, Any]:
     }
 
 
-FILES = RunFiles(validate_sampling, render_sampling_report, ("t", "measured", "nominal", "identified"))
+FILES = RunFiles(validate_sampling, render_sampling_report, ("t", "measured", "nominal", "identified"), ("joints",))
 
 
 def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
@@ -93,6 +93,7 @@ def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
         InputError: a file cannot be written.
     """
     series = {name: np.asarray(getattr(run.result.replay, name)) for name in FILES.series}
+    series["joints"] = np.asarray(run.robot.joint_names)
     return FILES.write(folder, sampling_document(run), series, clips_scene(run.robot, run.result.replay))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from shared.leg_bag import CONFIG, START, VALUES, write_leg
+from shared.views import check_view
 
 from sysid_nodes.cli.bayesian.demo import evaluate, verdict
 from sysid_nodes.cli.bayesian.demo_screen import BayesianScreen
@@ -46,6 +47,7 @@ def test_the_recording_is_compared_with_truth_and_live_node(evaluated: tuple[dic
     ((message_stamp, message),) = read_messages(folder / "result.mcap", TOPIC, TYPE)
     assert message.id == document["online"]["id"]
     assert document["source"] == "out/bag"
+    check_view("bayesian.rviz", folder / "result.mcap")
     ((_, shown),) = read_messages(folder / "result.mcap", MARKERS, ARRAY_TYPE)
     links = {row["name"].removesuffix(".m") for row in document["parameters"] if row["name"].endswith(".m")}
     assert {marker.text.split()[0] for marker in shown.markers if marker.ns == "mass"} == links

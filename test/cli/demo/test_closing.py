@@ -58,8 +58,11 @@ def test_sentences_break_at_words_and_commands_do_not(monkeypatch: pytest.Monkey
     assert closing.wrap(text) == "one two three four\nfive six\n    sysid demo kinova --seed 1 --out a/b"
 
 
-def test_a_file_gets_the_text_as_it_is() -> None:
-    assert closing.wrap("a " * 100) == "a " * 100
+def test_a_file_gets_lines_that_an_editor_shows_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")  # of a terminal that is not asked
+    command = "    sysid replay " + "x" * 200
+    first, second, third = closing.wrap("a" * 70 + " " + "b" * 49 + " c\n" + command).split("\n")
+    assert (first, second, third) == ("a" * 70 + " " + "b" * 49, "c", command)
 
 
 def test_a_machine_that_kept_up_is_said_no_more_of_than_its_shares() -> None:

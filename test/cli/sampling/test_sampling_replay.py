@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shared.views import check_view
 from shared.walking_bag import write_walk
 
 from sysid_nodes.cli.main import main
@@ -64,6 +65,8 @@ def test_the_report_is_one_page_and_can_be_made_again(replayed, tmp_path):
     assert main(["report", str(replayed), "--out", str(tmp_path / "again.html")]) == 0
     again = (tmp_path / "again.html").read_text()
     assert "known to" in again
+    for text in (page, again):
+        assert "FL_thigh [rad]" in text and "joint 2" not in text
     assert scene_of(again) == scene_of(page) != ""
     with np.load(replayed / "series.npz") as series:
         assert series["measured"].shape == series["identified"].shape
@@ -83,6 +86,7 @@ def test_the_recording_of_the_result_shows_the_robot_and_what_was_found(replayed
     assert counts.pop("/tf") > 10
     assert set(counts) == {"/robot_description", INERTIA, MODELS, POSTERIOR, MARKERS, PLANNED}
     assert set(counts.values()) == {1}
+    check_view("sampling.rviz", replayed / "result.mcap")
     ((_, found),) = read_messages(replayed / "result.mcap", MARKERS, ARRAY_TYPE)
     (text,) = (marker.text for marker in found.markers if marker.ns == "mass")
     result = json.loads((replayed / "result.json").read_text(encoding="utf-8"))

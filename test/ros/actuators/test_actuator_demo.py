@@ -20,6 +20,7 @@ from shared.demo_process import (
     run_demo,
     sysid,
 )
+from shared.views import check_view
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document as read_result
@@ -41,6 +42,8 @@ def test_the_demo_finds_the_drives_and_the_one_that_changes(tmp_path: Path) -> N
     assert set(counts) == {topic.name for topic in TOPICS} | {"/robot_description", "/tf"}
     assert counts["/robot_description"] == 1
     assert counts["/tf"] > 10
+    for recording in ("bag", "result.mcap"):
+        check_view("actuators.rviz", tmp_path / "out" / recording)
     online = read_result(tmp_path / "out")["online"]
     assert online["live"]["equal"] == online["live"]["published"] == 8
     again = sysid("replay", "out/bag", "--config", "out/config.yaml", "--online", "--out", "again", cwd=tmp_path)

@@ -21,6 +21,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from shared.children import finish, run
 from shared.demo_process import LONG, interrupt_demo, sysid
 from shared.quick_and_slow import mark_slow
+from shared.views import check_curves, check_view
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.cli.certified.demo_config import GOAL
@@ -139,6 +140,11 @@ def test_the_bag_holds_all_topics_of_the_loop(demo: tuple[Path, int, str, str]) 
 
 
 @pytest.mark.slow
+def test_rviz_foxglove_and_plotjuggler_find_in_the_bag_what_they_show(demo: tuple[Path, int, str, str]) -> None:
+    check_view("kinova.rviz", demo[0] / "out/bag")
+    check_curves(demo[0] / "out/bag")
+
+
 def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, int, str, str]) -> None:
     folder, _, said, _ = demo
     words = ("replay", "out/bag", "--config", "out/config.yaml", "--out", "again")

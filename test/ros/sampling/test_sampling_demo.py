@@ -11,6 +11,7 @@ pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
 from shared.demo_process import check_that_an_orphaned_recorder_drops_its_bag, run_demo
+from shared.views import check_view
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
@@ -30,6 +31,8 @@ def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
     assert counts["/robot_description"] == 1
     assert counts["/tf"] > 10
     assert counts["/exploration_planner/plan"] == 1
+    for recording in ("bag", "result.mcap"):
+        check_view("sampling.rviz", tmp_path / "out" / recording)
     assert read_document(tmp_path / "out")["exploration"]["replay_equals_live"]
 
 
