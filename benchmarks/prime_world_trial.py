@@ -19,6 +19,7 @@ import pinocchio
 
 from benchmarks.prime_log import START, Log
 from benchmarks.prime_score import EDGE, THRESHOLD
+from benchmarks.records import Record
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.models.rotations import quaternion_product
@@ -45,7 +46,6 @@ from shared.legged_log import average_forces
 from shared.legged_readings import readings_of
 
 Array = npt.NDArray[np.float64]
-Record = dict[str, Any]
 
 _NAMES = {"m": "mass"} | {f"c{axis}": f"CoM {axis}" for axis in "xyz"}
 
@@ -63,6 +63,8 @@ class World:
         gain: factor on every torque reading, one for all joints or (n,).
         joints: (n,) or one number: added to the encoders' readings [rad].
         feet: (nc, 3) or one number: true centres less the described ones, in the links' axes [m].
+        links: true masses of all bodies but the loaded one over the described ones.
+        rotors: true armature over the described one.
         tilt: rotation vector of the ground in the world, about x and y [rad].
         ground: friction and compliance.
         control: period of the robot's controller [s].
@@ -78,6 +80,8 @@ class World:
     gain: Any = 1.0
     joints: Any = 0.0
     feet: Any = 0.0
+    links: float = 1.0
+    rotors: float = 1.0
     tilt: tuple[float, float] = (0.0, 0.0)
     ground: GroundConfig = field(default_factory=lambda: GroundConfig(friction=0.7))
     control: float = 0.004
@@ -130,10 +134,21 @@ def walk(world: World, seed: int) -> Walk:
     sim._plant._model.opt.gravity = turn.T @ sim._plant._model.opt.gravity
     told = (_told(reading, world, turn) for reading in sim.run(world.skip + world.duration))
     readings = tuple(reading for reading in told if reading.stamp >= START + world.skip)
-    robot = sim.robot
+    return Walk(Log(sim.robot, readings, sim.truth, sim.series()), turn, described(sim.robot, world))
+
+
+def described(robot: Robot, world: World) -> Robot:
+    """The robot as its description would have it, of the true one."""
     shift = np.broadcast_to(np.asarray(world.feet, dtype=np.float64), (len(robot.contacts), 3))
     contacts = (replace(point, position=point.position - by) for point, by in zip(robot.contacts, shift, strict=True))
-    return Walk(Log(robot, readings, sim.truth, sim.series()), turn, replace(robot, contacts=tuple(contacts)))
+    model = robot.model.copy()
+    for k in range(1, model.njoints):
+        if k != 1 + robot.body_index():
+            model.inertias[k] = pinocchio.Inertia.FromDynamicParameters(
+                robot.model.inertias[k].toDynamicParameters() / world.links
+            )
+    motor = replace(robot.motor, armature=robot.motor.armature / world.rotors)
+    return replace(robot, contacts=tuple(contacts), model=model, motor=motor)
 
 
 def _told(reading: Reading, world: World, turn: Array) -> Reading:
