@@ -186,7 +186,7 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     begun = time.process_time()
     updates, session = (_batch if mode == "batch" else _horizon)(made, config)
     seconds = time.process_time() - begun
-    estimate = updates[-1].estimate
+    estimate, raised = updates[-1].estimate, float(np.sqrt(session.judgement.inflation))
     found: Record = {
         "seed": seed,
         "mode": mode,
@@ -194,14 +194,15 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         "message": session.judgement.sentence,
         "statuses": sorted({update.judgement.status.name for update in updates}),
         "seconds": seconds,
-        **_body(made, estimate.bodies[0]),
-        "others": [_body(made, body) for body in estimate.bodies[1:]],
+        "raised": raised,
+        **_body(made, estimate.bodies[0], raised),
+        "others": [_body(made, body, raised) for body in estimate.bodies[1:]],
         "constants": {
             name: [float(value), float(sigma)]
             for name, value, sigma in zip(
                 estimate.parameter_names,
                 estimate.parameters,
-                np.sqrt(np.diag(estimate.parameter_covariance)),
+                raised * np.sqrt(np.diag(estimate.parameter_covariance)),
                 strict=True,
             )
         },
@@ -209,18 +210,18 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     return found | _motion(made, updates, config.prime.step)
 
 
-def _body(made: Walk, body: BodyEstimate) -> Record:
-    """Errors and sigmas of an identified body."""
+def _body(made: Walk, body: BodyEstimate, raised: float) -> Record:
+    """Errors and sigmas of an identified body, as result.json has them."""
     true = made.log.truth.parameters[made.robot.body_index(body.link)]
     return {
         "link": body.link,
         "truth": true.tolist(),
         "parameters": {
             "error": (body.parameters - true).tolist(),
-            "sigma": np.sqrt(np.diag(body.covariance)).tolist(),
+            "sigma": (raised * np.sqrt(np.diag(body.covariance))).tolist(),
         },
         "unobserved": [_NAMES.get(name, name) for name in body.unobserved],
-        "com": {"error": (body.com - true[1:4] / true[0]).tolist(), "sigma": body.com_sigma.tolist()},
+        "com": {"error": (body.com - true[1:4] / true[0]).tolist(), "sigma": (raised * body.com_sigma).tolist()},
     }
 
 
@@ -241,17 +242,17 @@ def _horizon(made: Walk, config: PrimeSessionConfig) -> tuple[list[PrimeUpdate],
 
 def _motion(made: Walk, updates: list[PrimeUpdate], step: float) -> Record:
     """Errors over sigmas of pose and forces at the stages that are published, but for both ends."""
-    parts = [(update.estimate, list(update.stages)) for update in updates]
-    times = np.concatenate([estimate.t[stages] for estimate, stages in parts])
+    parts = [(update.estimate, list(update.stages), update.judgement.inflation) for update in updates]
+    times = np.concatenate([estimate.t[stages] for estimate, stages, _ in parts])
     inner = slice(EDGE, len(times) - EDGE)
     q, force = made.truth(times[inner], step)
-    pose = difference(q, np.concatenate([estimate.q[stages] for estimate, stages in parts])[inner])[:, :6]
-    variance = np.concatenate([np.diagonal(e.q_covariance[s], axis1=1, axis2=2)[:, :6] for e, s in parts])[inner]
-    wrong = np.concatenate([e.contacts.force[s] for e, s in parts])[inner] - force
-    sigma = np.concatenate([e.contacts.force_sigma[s] for e, s in parts])[inner]
+    pose = difference(q, np.concatenate([estimate.q[stages] for estimate, stages, _ in parts])[inner])[:, :6]
+    variance = [raised * np.diagonal(e.q_covariance[s], axis1=1, axis2=2)[:, :6] for e, s, raised in parts]
+    wrong = np.concatenate([e.contacts.force[s] for e, s, _ in parts])[inner] - force
+    sigma = np.concatenate([np.sqrt(raised) * e.contacts.force_sigma[s] for e, s, raised in parts])[inner]
     on = force[..., 2] > THRESHOLD
     finite = np.isfinite(wrong).all(axis=2) & on
-    z = {"pose": pose / np.sqrt(variance), "force": wrong[finite] / sigma[finite]}
+    z = {"pose": pose / np.sqrt(np.concatenate(variance)[inner]), "force": wrong[finite] / sigma[finite]}
     return {
         "pose_error": np.sqrt(np.mean(pose**2, axis=0)).tolist(),
         "force_error": float(np.sqrt(np.nansum(wrong**2) / np.nansum(force**2))),
