@@ -130,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for mode in chosen.modes
     ]
     records = collect(chosen, keys, run, "runs")
-    report = Report("prime-world", "PRIME in worlds that it is not told about", chosen.out, chosen.command)
+    name = "prime-world" if chosen.cases else f"prime-world-{'-'.join(chosen.robots)}"
+    report = Report(name, "PRIME in worlds that it is not told about", chosen.out, chosen.command)
     summarise(report, [(_title(**key), entry) for key, entry in zip(keys, records, strict=True)])
     print(report.write())
     return 0
@@ -198,8 +199,11 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
             if trusted:
                 heads = ("", "runs", *(f"within {share} %" for share in LEVELS.values()), "mean [sigma]", "RMS [sigma]")
                 report.table(heads, _coverage(trusted))
-            wrong = sum(bool(_silent(entry)) for entry in chosen)
-            report.text(f"DOUBTFUL or LOST: {len(chosen) - len(trusted)}. Wrong without a word: {wrong}.")
+            wrong, seen = sum(len(_silent(entry)) for entry in trusted), sum(map(_observed, trusted))
+            report.text(
+                f"DOUBTFUL or LOST: {len(chosen) - len(trusted)}. More than three sigma off without a word: {wrong} of "
+                f"{seen} observed parameters, {100 * wrong / max(seen, 1):.1f} % (0.3 % by chance)."
+            )
 
 
 _PARTS = {"mass": ("mass",), "CoM": ("CoM x", "CoM y", "CoM z"), "inertia": tuple(_INERTIA)}
@@ -231,6 +235,10 @@ def _silent(entry: Record) -> list[str]:
         for name, value in ratios(body).items()
         if abs(value) > FAR and name not in body["unobserved"]
     ]
+
+
+def _observed(entry: Record) -> int:
+    return sum(name not in entry["unobserved"] for name in ratios(entry))
 
 
 def _ratio(values: Record, k: int) -> float:

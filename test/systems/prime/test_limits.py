@@ -93,7 +93,7 @@ def test_a_motor_stays_within_its_torque(log: LeggedLog) -> None:
 def test_a_window_obeys_limits_as_far_as_readings_let_it(log: LeggedLog) -> None:
     """A knee that is read .03 rad beyond its limit stays within 10 mrad of it, window by window, after a step each.
 
-    The arrival cost holds the oldest stages where their readings were.
+    The arrival cost holds the oldest stages where their readings were. Sigmas are an encoder's, not the limit's 1e-4.
     """
     robot = within(log.robot, log, knee=0.03)
     model = build_model(robot, config_of(LimitsConfig(joints=True, torques=True)))
@@ -105,6 +105,7 @@ def test_a_window_obeys_limits_as_far_as_readings_let_it(log: LeggedLog) -> None
         if found is not None:
             solved += 1
             assert found.q[:, 7 + KNEE].max() < robot.limits.position_upper[KNEE] + 1e-2
+            assert found.q_covariance[-1, 6 + KNEE, 6 + KNEE] > 2e-4**2
     assert solved > 20
 
 
