@@ -24,8 +24,9 @@ REASONS = {
     ),
     "g1": (
         "What is known of the reasons. *Forces of a foot on the ground*: the corners of a flat foot share its load in "
-        "a way that the motion does not tell, so that their prior decides, and their true shares are nearer to even "
-        "than it says. *Forces of a foot in the air*: the sigma is what the smoothing of the contacts may leave, and "
+        "a way that the motion does not tell. Their sigmas have all shares in them that the foot's force and moment "
+        "leave open, and the true ones of this simulation's even soles are nearer to the estimate's. *Forces of a foot "
+        "in the air*: the sigma is what the smoothing of the contacts may leave, and "
         "the error no more. *Izz* is hardly seen by this motion, and seldom observed. "
         + _AS_DESCRIBED
         + "The others are not explained."

@@ -19,6 +19,7 @@ import pinocchio
 
 from benchmarks.prime_log import START, Log
 from benchmarks.prime_score import EDGE, THRESHOLD
+from benchmarks.records import Record
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.models.rotations import quaternion_product
@@ -45,7 +46,6 @@ from shared.legged_log import average_forces
 from shared.legged_readings import readings_of
 
 Array = npt.NDArray[np.float64]
-Record = dict[str, Any]
 
 _NAMES = {"m": "mass"} | {f"c{axis}": f"CoM {axis}" for axis in "xyz"}
 
@@ -63,6 +63,8 @@ class World:
         gain: factor on every torque reading, one for all joints or (n,).
         joints: (n,) or one number: added to the encoders' readings [rad].
         feet: (nc, 3) or one number: true centres less the described ones, in the links' axes [m].
+        links: true masses of all bodies but the loaded one over the described ones.
+        rotors: true armature over the described one.
         tilt: rotation vector of the ground in the world, about x and y [rad].
         ground: friction and compliance.
         control: period of the robot's controller [s].
@@ -78,6 +80,8 @@ class World:
     gain: Any = 1.0
     joints: Any = 0.0
     feet: Any = 0.0
+    links: float = 1.0
+    rotors: float = 1.0
     tilt: tuple[float, float] = (0.0, 0.0)
     ground: GroundConfig = field(default_factory=lambda: GroundConfig(friction=0.7))
     control: float = 0.004
@@ -130,10 +134,21 @@ def walk(world: World, seed: int) -> Walk:
     sim._plant._model.opt.gravity = turn.T @ sim._plant._model.opt.gravity
     told = (_told(reading, world, turn) for reading in sim.run(world.skip + world.duration))
     readings = tuple(reading for reading in told if reading.stamp >= START + world.skip)
-    robot = sim.robot
+    return Walk(Log(sim.robot, readings, sim.truth, sim.series()), turn, described(sim.robot, world))
+
+
+def described(robot: Robot, world: World) -> Robot:
+    """The robot as its description would have it, of the true one."""
     shift = np.broadcast_to(np.asarray(world.feet, dtype=np.float64), (len(robot.contacts), 3))
     contacts = (replace(point, position=point.position - by) for point, by in zip(robot.contacts, shift, strict=True))
-    return Walk(Log(robot, readings, sim.truth, sim.series()), turn, replace(robot, contacts=tuple(contacts)))
+    model = robot.model.copy()
+    for k in range(1, model.njoints):
+        if k != 1 + robot.body_index():
+            model.inertias[k] = pinocchio.Inertia.FromDynamicParameters(
+                robot.model.inertias[k].toDynamicParameters() / world.links
+            )
+    motor = replace(robot.motor, armature=robot.motor.armature / world.rotors)
+    return replace(robot, contacts=tuple(contacts), model=model, motor=motor)
 
 
 def _told(reading: Reading, world: World, turn: Array) -> Reading:
@@ -171,7 +186,7 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     begun = time.process_time()
     updates, session = (_batch if mode == "batch" else _horizon)(made, config)
     seconds = time.process_time() - begun
-    estimate = updates[-1].estimate
+    estimate, raised = updates[-1].estimate, float(np.sqrt(session.judgement.inflation))
     found: Record = {
         "seed": seed,
         "mode": mode,
@@ -179,14 +194,15 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         "message": session.judgement.sentence,
         "statuses": sorted({update.judgement.status.name for update in updates}),
         "seconds": seconds,
-        **_body(made, estimate.bodies[0]),
-        "others": [_body(made, body) for body in estimate.bodies[1:]],
+        "raised": raised,
+        **_body(made, estimate.bodies[0], raised),
+        "others": [_body(made, body, raised) for body in estimate.bodies[1:]],
         "constants": {
             name: [float(value), float(sigma)]
             for name, value, sigma in zip(
                 estimate.parameter_names,
                 estimate.parameters,
-                np.sqrt(np.diag(estimate.parameter_covariance)),
+                raised * np.sqrt(np.diag(estimate.parameter_covariance)),
                 strict=True,
             )
         },
@@ -194,18 +210,18 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
     return found | _motion(made, updates, config.prime.step)
 
 
-def _body(made: Walk, body: BodyEstimate) -> Record:
-    """Errors and sigmas of an identified body."""
+def _body(made: Walk, body: BodyEstimate, raised: float) -> Record:
+    """Errors and sigmas of an identified body, as result.json has them."""
     true = made.log.truth.parameters[made.robot.body_index(body.link)]
     return {
         "link": body.link,
         "truth": true.tolist(),
         "parameters": {
             "error": (body.parameters - true).tolist(),
-            "sigma": np.sqrt(np.diag(body.covariance)).tolist(),
+            "sigma": (raised * np.sqrt(np.diag(body.covariance))).tolist(),
         },
         "unobserved": [_NAMES.get(name, name) for name in body.unobserved],
-        "com": {"error": (body.com - true[1:4] / true[0]).tolist(), "sigma": body.com_sigma.tolist()},
+        "com": {"error": (body.com - true[1:4] / true[0]).tolist(), "sigma": (raised * body.com_sigma).tolist()},
     }
 
 
@@ -226,17 +242,17 @@ def _horizon(made: Walk, config: PrimeSessionConfig) -> tuple[list[PrimeUpdate],
 
 def _motion(made: Walk, updates: list[PrimeUpdate], step: float) -> Record:
     """Errors over sigmas of pose and forces at the stages that are published, but for both ends."""
-    parts = [(update.estimate, list(update.stages)) for update in updates]
-    times = np.concatenate([estimate.t[stages] for estimate, stages in parts])
+    parts = [(update.estimate, list(update.stages), update.judgement.inflation) for update in updates]
+    times = np.concatenate([estimate.t[stages] for estimate, stages, _ in parts])
     inner = slice(EDGE, len(times) - EDGE)
     q, force = made.truth(times[inner], step)
-    pose = difference(q, np.concatenate([estimate.q[stages] for estimate, stages in parts])[inner])[:, :6]
-    variance = np.concatenate([np.diagonal(e.q_covariance[s], axis1=1, axis2=2)[:, :6] for e, s in parts])[inner]
-    wrong = np.concatenate([e.contacts.force[s] for e, s in parts])[inner] - force
-    sigma = np.concatenate([e.contacts.force_sigma[s] for e, s in parts])[inner]
+    pose = difference(q, np.concatenate([estimate.q[stages] for estimate, stages, _ in parts])[inner])[:, :6]
+    variance = [raised * np.diagonal(e.q_covariance[s], axis1=1, axis2=2)[:, :6] for e, s, raised in parts]
+    wrong = np.concatenate([e.contacts.force[s] for e, s, _ in parts])[inner] - force
+    sigma = np.concatenate([np.sqrt(raised) * e.contacts.force_sigma[s] for e, s, raised in parts])[inner]
     on = force[..., 2] > THRESHOLD
     finite = np.isfinite(wrong).all(axis=2) & on
-    z = {"pose": pose / np.sqrt(variance), "force": wrong[finite] / sigma[finite]}
+    z = {"pose": pose / np.sqrt(np.concatenate(variance)[inner]), "force": wrong[finite] / sigma[finite]}
     return {
         "pose_error": np.sqrt(np.mean(pose**2, axis=0)).tolist(),
         "force_error": float(np.sqrt(np.nansum(wrong**2) / np.nansum(force**2))),

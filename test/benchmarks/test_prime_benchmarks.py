@@ -16,6 +16,8 @@ from benchmarks.peers.contact_step import solve_contacts
 from benchmarks.peers.paper_dynamics import PaperDynamics
 from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
 from benchmarks.prime_scaling import Lap, growth
+from benchmarks.prime_world import draw
+from benchmarks.prime_world_trial import described
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.legged.programme import standing_configuration
 from sysid_nodes.systems.prime import build_model
@@ -57,6 +59,21 @@ def test_coverage(tmp_path: Path) -> None:
     assert prime_coverage.main(arguments) == 0
     assert "2 runs of the go2" in only_report(tmp_path)
     assert len(records.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_a_drawn_world_is_what_the_description_is_not() -> None:
+    """Links lighter and rotors as drawn, the torso's own mass as it was; corners of one foot are off together."""
+    world, true = draw(3, "g1"), load_robot("g1")
+    told, body = described(true, world), true.body_index()
+    ratio = true.inertial_parameters()[:, 0] / told.inertial_parameters()[:, 0]
+    assert ratio[body] == 1.0
+    np.testing.assert_allclose(np.delete(ratio, body), world.links)
+    np.testing.assert_allclose(told.motor.armature * world.rotors, true.motor.armature)
+    off = np.array([a.position - b.position for a, b in zip(true.contacts, told.contacts, strict=True)])
+    np.testing.assert_allclose(off, world.feet, atol=1e-12)
+    left = [point.joint == true.contacts[0].joint for point in true.contacts]
+    assert np.ptp(off[:, 0]) > 0
+    np.testing.assert_allclose(np.ptp(off[left], axis=0), 0.0, atol=1e-12)
 
 
 def _short(name: str) -> Scenario:

@@ -34,7 +34,7 @@ def prime_document(session: PrimeSession) -> dict[str, Any]:
         ],
         "findings": [finding.message for finding in session.judgement.findings],
         "t": None if estimate is None else float(estimate.t[-1]),
-        "bodies": [_body(body) for body in bodies],
+        "bodies": [_body(body, np.sqrt(session.judgement.inflation)) for body in bodies],
         "constants": [] if estimate is None else _constants(session),
         "samples": {"used": session.received, "rejected": session.rejected, "unusable": dict(session.unusable)},
         "steps_skipped": session.skipped,
@@ -68,8 +68,9 @@ def _message(session: PrimeSession) -> str:
     return "; ".join(parts)
 
 
-def _body(body: BodyEstimate) -> dict[str, Any]:
-    sigma = np.sqrt(np.diag(body.covariance))
+def _body(body: BodyEstimate, raised: float) -> dict[str, Any]:
+    """Sigmas times what residuals in excess of their noise raise those in messages by."""
+    sigma = raised * np.sqrt(np.diag(body.covariance))
     entries = zip(PARAMETER_NAMES, PARAMETER_UNITS, body.nominal, body.parameters, sigma, body.observed, strict=True)
     return {
         "link": body.link,
@@ -85,14 +86,14 @@ def _body(body: BodyEstimate) -> dict[str, Any]:
             for name, unit, nominal, value, s, seen in entries
         ],
         "centre_of_mass": _plain(np.where(body.com_observed, body.com, np.nan)),
-        "centre_of_mass_sigma": _plain(np.where(body.com_observed, body.com_sigma, np.nan)),
+        "centre_of_mass_sigma": _plain(np.where(body.com_observed, raised * body.com_sigma, np.nan)),
     }
 
 
 def _constants(session: PrimeSession) -> list[dict[str, Any]]:
     estimate = session.estimate
     assert estimate is not None
-    sigma = np.sqrt(np.diag(estimate.parameter_covariance))
+    sigma = np.sqrt(session.judgement.inflation * np.diag(estimate.parameter_covariance))
     rows = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, sigma, strict=True)
     return [
         {"name": name, "unit": unit, "estimate": number(value), "sigma": number(s)} for name, unit, value, s in rows

@@ -269,6 +269,6 @@ class PrimeSession:
             return
         values = np.array([body.parameters for body in estimate.bodies]).reshape(-1, 10)
         variance = np.array([np.diag(body.covariance) for body in estimate.bodies]).reshape(-1, 10)
-        self.history.append(ParameterStep(t, values, np.sqrt(variance)))
+        self.history.append(ParameterStep(t, values, np.sqrt(self.judgement.inflation * variance)))
         if len(self.history) > _MOST_HISTORY:
             self.history, self._history_step = self.history[::2], 2.0 * self._history_step

@@ -15,6 +15,7 @@ from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
+from sysid_nodes.systems.prime.contact_shares import share_covariance
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
@@ -127,6 +128,8 @@ def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Po
         own = inner[:, each, :, each].swapaxes(0, 1)
         slope = axes.T @ law.force_jacobian(point.w[1:-1])
         covariance[1:-1] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, point.w[1:-1], at.force)
+        foot = problem.model.parameters.foot
+        covariance[1:-1] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,

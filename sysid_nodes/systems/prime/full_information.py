@@ -22,6 +22,7 @@ from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_wit
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
@@ -45,9 +46,10 @@ def estimate_motion(
     The smoothing of the contacts goes down from solve to solve; each starts at the previous one's solution. Until the
     last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision;
     what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
-    noise that the residuals show (observed_noise.py). Residuals larger than the stated noise make the
-    result DOUBTFUL. A robot that stands still tells nothing of drives, feet and links but noise, which an estimate of
-    them would take for motion: they then stay at their prior's mean, and are in the covariances all the same.
+    noise that the residuals show (observed_noise.py), without what limits of joints and motors tell (limits.py).
+    Residuals larger than the stated noise make the result DOUBTFUL. A robot that stands still tells nothing of drives,
+    feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
+    are in the covariances all the same.
 
     Args:
         model: of the robot.
@@ -70,19 +72,23 @@ def estimate_motion(
     problem, solved = meet_limits(problem, solved)
     blocks, held = problem.linearise(solved.point), None
     if rests:
-        held = blocks
-        problem = replace(problem, model=model)
+        held, problem = blocks, replace(problem, model=model)
         blocks = [*held[:-1], problem.priors(solved.point)[1]]
-    found = observed_covariances(problem, blocks, solved.point, solved=held)
+    if problem.limits is not None:
+        held = blocks if held is None else held
+        blocks = without_limits(problem.groups, blocks)
+    told = replace(problem, limits=None)
+    found = observed_covariances(told, blocks, solved.point, solved=held)
     elapsed = clock() - start if clock is not None else 0.0
     residuals = stated_residuals(problem, problem.residuals(solved.point))
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    estimate = replace(estimate, outside=_outside(problem, solved.point, residuals, blocks))
+    estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks))
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
-    as_stated = [replace(group, residual=own) for group, own in zip(blocks, residuals, strict=True)]
-    misfit = worst_misfit(problem.groups, as_stated, round(SPAN / model.config.step))
+    left = without_limits(problem.groups, residuals)
+    as_stated = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]
+    misfit = worst_misfit(told.groups, as_stated, round(SPAN / model.config.step))
     if estimate.status.usable and max(misfit.values(), default=0.0) > model.config.misfit:
         return replace(estimate, status=EstimateStatus.DOUBTFUL)
     return estimate

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
-from sysid_nodes.systems.prime.limits import LIMITS
 
 SPAN = 0.5
 """A fault that lasts so long is not diluted by the healthy rest of a log [s]."""
@@ -16,7 +15,7 @@ SPAN = 0.5
 _FEWEST = 10
 """Blocks in a span needed for a judgement: a stray reading is an outlier, not a stream that is wrong."""
 
-_UNMEASURED = (*LIMITS, "arrival", "prior")
+_UNMEASURED = ("arrival", "prior")
 """Groups that are not measurements of the motion."""
 
 

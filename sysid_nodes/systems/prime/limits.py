@@ -8,11 +8,18 @@ value y, its bounds, a multiplier m and a sigma, the row
 
 is zero within the bounds and pulls back from beyond them. A solve leaves r as the next one's multiplier: after a few
 the bounds hold, whatever sigma is. Without multipliers, as in a moving window, a bound gives way by r times sigma.
+
+Bounds are no readings, and covariances are those without them. A solution that they hold back is the nearest one that
+obeys them, in the metric of the Hessian: the projection on a convex set, as far as residuals are linear. It is no
+farther from any motion within them than what it was moved from, so that it errs no more than the readings alone say, if
+the robot keeps within them. At a bound the truth may still be anywhere on the inner side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +31,7 @@ from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.parameters import Parameters
 
 Array = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 LIMITS = ("joint_limits", "torque_limits")
 """Names of the groups of rows."""
@@ -118,3 +126,8 @@ def build_limits(robot: Robot, config: LimitsConfig, stages: int) -> Limits | No
     torque = limits.torque if config.torques else none
     zero = np.zeros((stages, robot.n))
     return Limits(lower / _POSITION, upper / _POSITION, torque, zero, zero[1:-1])
+
+
+def without_limits(groups: Sequence[str], entries: Sequence[T]) -> tuple[T, ...]:
+    """Entries of the groups of rows that are no limits."""
+    return tuple(entry for name, entry in zip(groups, entries, strict=True) if name not in LIMITS)

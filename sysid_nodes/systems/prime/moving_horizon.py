@@ -38,6 +38,7 @@ from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observability import turning_rms
@@ -217,7 +218,7 @@ class MovingHorizon:
 
     def _keep(self, solved: Improved, timer: Timer) -> PrimeEstimate:
         """Remembers a solved window and makes it a result."""
-        rests, solved = solved.problem.model is not self._model, self._free(solved)
+        rests, solved = solved.problem.model is not self._model, _drop_limits(self._free(solved))
         result, times = solved.result, self._times
         found = self._covariances.of(solved, times, self._dropped, rests=rests) if solved.finite else None
         self._turned = np.maximum(self._turned, turning_rms(discrete_motion(result.point.q, self._model.config.step)))
@@ -246,3 +247,14 @@ class MovingHorizon:
             self._theta = result.point.theta
         self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
+
+
+def _drop_limits(solved: Improved) -> Improved:
+    """A solved window as its readings alone tell of it, to later windows as well: see limits.py."""
+    problem = solved.problem
+    if problem.limits is None:
+        return solved
+    blocks, residuals = without_limits(problem.groups, solved.blocks), without_limits(problem.groups, solved.residuals)
+    problem = replace(problem, limits=None)
+    factor = None if solved.factor is None else factorise(assemble(blocks, problem.layout), 0.0)
+    return replace(solved, problem=problem, blocks=blocks, residuals=residuals, factor=factor)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED, correlation_time
-from sysid_nodes.systems.prime.limits import LIMITS
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -161,7 +160,7 @@ def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], gaps: A
     return variances
 
 
-_STATED = (*LIMITS, "arrival", "prior")
+_STATED = ("arrival", "prior")
 """Groups that keep the variance that they state."""
 
 _GAPS = 1000

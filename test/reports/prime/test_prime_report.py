@@ -253,6 +253,22 @@ def test_a_result_is_valid_and_survives_its_file(
     validate_prime(document)
 
 
+def test_sigmas_are_raised_at_once(
+    fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of messages, where constants cannot be and the status has yet to say so; values stay."""
+    session = fed[0]
+    plain = document_of(session, series)
+    monkeypatch.setattr(session, "judgement", replace(session.judgement, inflation=9.0))
+    raised = document_of(session, series)
+    for before, after in zip(plain["bodies"][0]["parameters"], raised["bodies"][0]["parameters"], strict=True):
+        assert after["sigma"] == pytest.approx(3.0 * before["sigma"])
+        assert after["estimate"] == before["estimate"]
+    assert raised["bodies"][0]["centre_of_mass_sigma"][0] == pytest.approx(
+        3.0 * plain["bodies"][0]["centre_of_mass_sigma"][0]
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [

@@ -91,7 +91,10 @@ def test_a_motor_stays_within_its_torque(log: LeggedLog) -> None:
 
 
 def test_a_window_obeys_limits_as_far_as_readings_let_it(log: LeggedLog) -> None:
-    """A knee that is read .03 rad beyond its limit stays within 5 mrad of it, window by window, after a step each."""
+    """A knee that is read .03 rad beyond its limit stays within 10 mrad of it, window by window, after a step each.
+
+    The arrival cost holds the oldest stages where their readings were. Sigmas are an encoder's, not the limit's 1e-4.
+    """
     robot = within(log.robot, log, knee=0.03)
     model = build_model(robot, config_of(LimitsConfig(joints=True, torques=True)))
     horizon, solved = MovingHorizon(model, HorizonConfig(window=15, first=10), clock=lambda: 0.0), 0
@@ -101,7 +104,8 @@ def test_a_window_obeys_limits_as_far_as_readings_let_it(log: LeggedLog) -> None
         found = horizon.step()
         if found is not None:
             solved += 1
-            assert found.q[:, 7 + KNEE].max() < robot.limits.position_upper[KNEE] + 5e-3
+            assert found.q[:, 7 + KNEE].max() < robot.limits.position_upper[KNEE] + 1e-2
+            assert found.q_covariance[-1, 6 + KNEE, 6 + KNEE] > 2e-4**2
     assert solved > 20
 
 
@@ -141,3 +145,20 @@ def test_pieces_are_the_whole(log: LeggedLog) -> None:
     parts = sum(float(np.sum(group.residual**2)) for piece in problem.pieces(point) for group in piece)
     assert parts == pytest.approx(whole, rel=1e-9)
     assert len(problem.shapes()) == len(problem.groups)
+
+
+def test_sigmas_are_of_the_readings_alone(log: LeggedLog) -> None:
+    """A limit tells on which side the truth is and not where, so that a knee at it is as uncertain as without it.
+
+    The stop is half a milliradian before where the knee truly was at its most, two of its sigmas. A few per cent come
+    from residuals of another solution. Held as if measured the knee would be sure to a tenth of its encoder's noise.
+    """
+    robot = within(log.robot, log, knee=5e-4)
+    free, held = (estimate(robot, log, LimitsConfig(joints=asked, torques=asked)) for asked in (False, True))
+    at = np.flatnonzero(free.q[:, 7 + KNEE] > robot.limits.position_upper[KNEE])
+    assert len(at) > 0
+    sigmas = [np.sqrt(found.q_covariance[at, 6 + KNEE, 6 + KNEE]) for found in (free, held)]
+    np.testing.assert_allclose(sigmas[1], sigmas[0], rtol=0.05)
+    assert np.all(np.abs(held.q[at, 7 + KNEE] - log.q[at, 7 + KNEE]) < 3.0 * sigmas[1])
+    found = [np.diag(estimated.parameter_covariance) for estimated in (free, held)]
+    np.testing.assert_allclose(found[1], found[0], rtol=0.02)
