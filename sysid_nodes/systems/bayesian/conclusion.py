@@ -74,7 +74,7 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    if wrong := contradictions(rows, fitted, model, kept, read):
+    if wrong := contradictions(rows, fitted, kept, read):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     findings = (*long_stages(problem, at.point), *findings)
     covered = _speed_range(fitted) if known is None else known.covered

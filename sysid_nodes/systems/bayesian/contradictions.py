@@ -11,13 +11,12 @@ import numpy.typing as npt
 from scipy.linalg import cho_solve
 
 from sysid_nodes.results.bayesian import PosteriorParameter
-from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel, linear_model
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
-from sysid_nodes.systems.bayesian.knowledge import TOLD, Passage, Readings, disagreement
+from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation
-from sysid_nodes.systems.bayesian.posterior import coordinate_names
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -37,19 +36,17 @@ _ALONE = 6.0  # that a joint has, of which the model misses something, to tell f
 
 
 def contradictions(
-    rows: Sequence[PosteriorParameter], fitted: Fitted, model: LinearModel, kept: Correlation, read: Readings
+    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, read: Readings
 ) -> tuple[str, ...]:
     """In words.
 
     Args:
         rows: the posterior.
         fitted: the minimum.
-        model: its linear model.
         kept: how long its residuals keep.
         read: torques of the log and of all parts before it.
     """
     found = (
-        *_all_together(fitted, model, kept),
         *_wrong_scales(fitted),
         *impossible_contacts(fitted.problem, fitted.found.best.point.point),
     )
@@ -127,24 +124,6 @@ def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tu
     missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts & told
     names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
     return tuple(names[missed].tolist())
-
-
-def _all_together(fitted: Fitted, model: LinearModel, kept: Correlation) -> tuple[str, ...]:
-    """Whether a log is one that the prior foresees, in words where it is not (Box, J. Royal Stat. Soc. A 143, 1980).
-
-    The posterior's distance from the prior in the directions that the log tells, as for a further part of a log.
-    """
-    problem, own = fitted.problem, fitted.problem.mechanism.parameters
-    if problem.told is not None or model.factor is None:
-        return ()
-    sigma, none = own.sigma[own.free], np.zeros((len(own.free),) * 2)
-    after = cho_solve((model.factor.corner, True), np.eye(len(sigma)))
-    moved = (fitted.found.best.point.point.x - own.mean)[own.free]
-    ratio, each = disagreement(Passage(moved, np.diag(sigma**2), after, none, none), kept.extra, sigma)
-    if ratio <= 1.0:
-        return ()
-    k = int(np.argmax(np.abs(each)))
-    return (f"no robot of the prior is likely to give the log, least of all for '{coordinate_names(own)[k]}'",)
 
 
 def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
