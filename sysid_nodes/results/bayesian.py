@@ -34,7 +34,7 @@ class BayesianStatus(IntEnum):
 _MESSAGES = {
     BayesianStatus.FOUND: "every descent that came as low ended at the same minimum",
     BayesianStatus.LOCAL_MINIMUM_SUSPECTED: "only one of the starts reached this minimum; there may be a lower one",
-    BayesianStatus.STALLED: "the search stopped before it reached a minimum; nothing is claimed",
+    BayesianStatus.STALLED: "the search came to no end that could be trusted; nothing is claimed",
     BayesianStatus.CONTRADICTED: "the log contradicts model and priors; nothing is claimed",
 }
 

@@ -16,7 +16,8 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import Linear
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts, long_stages
+from sysid_nodes.systems.bayesian.contact_checks import long_stages
+from sysid_nodes.systems.bayesian.contradictions import LASTING, contradictions, too_short
 from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import LogInformation
@@ -36,10 +37,6 @@ from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
 
 Array = npt.NDArray[np.float64]
 
-_LASTING = 3.0  # stages for which residuals keep, from which on the model misses something worth a line
-_CONTRADICTION = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
-_UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
-_NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
 _LOUDER = 3.0  # times the noise that was known, from which on the model no longer is the log's
 _COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
 
@@ -75,7 +72,9 @@ def conclude(
         theta = _prior_posterior(own, model)
         draws, _ = _draws(theta, own, x, config, None)
     rows, covariance = parameters(own, prior, draws, theta, config)
-    if wrong := _contradictions(rows, fitted, kept, read):
+    if before is None and (short := too_short(fitted, kept, theta)):
+        status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
+    if wrong := contradictions(rows, fitted, kept, read):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     findings = (*long_stages(problem, at.point), *findings)
     covered = _speed_range(fitted) if known is None else known.covered
@@ -84,6 +83,11 @@ def conclude(
         findings = (
             *findings,
             f"never fast enough to tell dry friction: {names}; its size rests on friction.turning_speed",
+        )
+    if still := _still_joints(fitted):
+        findings = (
+            *findings,
+            f"reads the same throughout: {', '.join(still)}; were it stuck, nothing of this would hold",
         )
     result = BayesianResult(
         status=status,
@@ -104,24 +108,6 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
-
-
-def _contradictions(
-    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, read: Readings
-) -> tuple[str, ...]:
-    """Signs, in words, that model and priors are not those of this log."""
-    found = impossible_contacts(fitted.problem, fitted.found.best.point.point)
-    if missed := _unexplained_joints(fitted, kept, read):
-        names = ", ".join(f"'{name}'" for name in missed)
-        found = (
-            f"the model explains less than half of what was read at {names}: swapped, reversed or stuck?",
-            *found,
-        )
-    far = max((row for row in rows if not row.active), key=_distance, default=None)
-    if far is not None and _distance(far) > _CONTRADICTION:
-        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
-        found = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *found)
-    return found
 
 
 class _Belief(NamedTuple):
@@ -189,27 +175,20 @@ def _speed_range(fitted: Fitted) -> Array:
     return np.asarray(np.quantile(speed, _COVERED, axis=0))
 
 
-def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tuple[str, ...]:
-    """Joints with a motor whose torques the model misses for the most part, and for some stages the same way.
-
-    Estimated noise takes up whatever a model misses, and intervals allow for errors that last as if they had nothing to
-    do with the motion: true of what a good model misses, not of readings that are another joint's. A short log does
-    not tell what lasts; noise that has not settled is no better a reason to claim anything.
-    """
-    mechanism, noise = fitted.problem.mechanism, fitted.problem.noise.torque
-    lasts = kept.torque > _LASTING
-    if fitted.shown is not None and not fitted.settled:
-        lasts |= np.isfinite(fitted.shown.torque)
-    missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts
-    names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
-    return tuple(names[missed].tolist())
-
-
 def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
     """Joints whose dry friction is told by speeds (2, n) at which it is still turning, where the model is a guess."""
     slow = (np.abs(covered).max(axis=0) < own.constants(x, "turning_speed")) & ~own.bristles
     told = {row.name for row in rows if row.verdict != "not observed"}
     return tuple(name for name, creeps in zip(own.joints, slow, strict=True) if creeps and f"{name}.coulomb" in told)
+
+
+def _still_joints(fitted: Fitted) -> tuple[str, ...]:
+    """Joints whose encoder never changed: nothing tells one that stood from one that was stuck."""
+    problem = fitted.problem
+    same = np.nanmax(problem.log.position, axis=0, initial=-np.inf) == np.nanmin(
+        problem.log.position, axis=0, initial=np.inf
+    )
+    return tuple(f"'{name}'" for name in np.array(problem.mechanism.chain.joint_names)[same])
 
 
 def _draws(
@@ -225,11 +204,6 @@ def _draws(
     if worth < LEAST_WORTH:
         return draws, ("the prior is too nonlinear where the log tells little: intervals are of first order",)
     return draws, ()
-
-
-def _distance(row: PosteriorParameter) -> float:
-    """Of a posterior's mean from the prior's, in prior sigmas."""
-    return abs(row.mean - row.prior_mean) / row.prior_sigma
 
 
 def _disagreement_in_words(before: Knowledge, way: Passage, kept: Correlation, fitted: Fitted) -> str:
@@ -278,7 +252,7 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
         found.append(f"the noise had not settled after {config.noise.rounds} rounds")
     own = fitted.problem.mechanism
     names = np.array(own.chain.joint_names)[own.parameters.motors]
-    long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > _LASTING]
+    long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > LASTING]
     if long:
         found.append(f"errors of the model last for some stages at {', '.join(long)}; intervals allow for it")
     return tuple(found)

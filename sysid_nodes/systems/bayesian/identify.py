@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,13 +20,9 @@ from sysid_nodes.systems.bayesian.held_out import predict_held_out
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import LEAST_STAGES, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+from sysid_nodes.systems.bayesian.stuck import MOVES, refuse_stuck_readings
 
 Array = npt.NDArray[np.float64]
-
-_MOVES = 1e-3  # [rad] that a log has to move at least
-_STOOD = 10  # stages
-_LEAST_JUMP, _COUNTS = 0.01, 20.0  # that a jump has at least, [rad] and in smallest steps of the reading
-_JUMP = 3  # changes in a row that are more than half of the largest, at most
 
 
 def identify(
@@ -39,7 +36,7 @@ def identify(
         LogError: the log is too short, holds neither torque nor power, or its loops cannot be closed.
         ExcitationError: nothing moves.
     """
-    power = _check(log, robot)
+    power = _check(log, robot, config.mechanism.passive)
     mechanism = build_mechanism(robot, config, power=power)
     mechanism.contacts.check(log.stages, log.step)
     # Contacts are stated in time from the log's beginning, and what comes after them hangs on them.
@@ -74,7 +71,7 @@ def identify_further(
         ConfigError, RobotError, LogError, ExcitationError: as for `identify`.
     """
     refuse_contacts(config)
-    power = _check(log, robot)
+    power = _check(log, robot, config.mechanism.passive)
     if known is None:
         return conclude(fit(build_mechanism(robot, config, power=power), log, config, None), None, config, None)
     mechanism = known.mechanism
@@ -84,11 +81,11 @@ def identify_further(
     return conclude(fitted, predict_held_out(mechanism, None, log, known.weighed, fitted.read), config, known)
 
 
-def _check(log: MechanismLog, robot: Robot) -> bool:
+def _check(log: MechanismLog, robot: Robot, passive: Sequence[str]) -> bool:
     """Whether a power meter was read.
 
     Raises:
-        LogError: the log holds no position, or neither torque nor power, or an encoder was stuck.
+        LogError: the log holds no position, or neither torque nor power, or readings were stuck.
         ExcitationError: nothing moves.
     """
     power = bool(np.isfinite(log.power).any())
@@ -98,35 +95,7 @@ def _check(log: MechanismLog, robot: Robot) -> bool:
     if not read.any():
         raise LogError("holds no joint position")
     travel = np.nanmax(log.position[:, read], axis=0) - np.nanmin(log.position[:, read], axis=0)
-    if float(travel.max()) < _MOVES:
+    if float(travel.max()) < MOVES:
         raise ExcitationError("no joint moves")
-    for j in np.flatnonzero(read):
-        if since := stuck_until_it_jumps(log.position[:, j]):
-            raise LogError(
-                f"'{robot.joint_names[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?"
-            )
+    refuse_stuck_readings(log, robot.joint_names, [name not in passive for name in robot.joint_names])
     return power
-
-
-def stuck_until_it_jumps(position: Array) -> int:
-    """Stages for which a joint (N,) reads exactly the same before a change twice as large as any other; 0 if never.
-
-    A joint that sets out from rest, or whose encoder counts one on, makes no such jump; at the end of the readings
-    nothing tells the one from the other.
-    """
-    if len(position) < 2 * _STOOD:
-        return 0
-    change = np.abs(np.nan_to_num(position[2:] - position[:-2]))  # of two stages: readings are means over one
-    at = int(np.argmax(change))
-    others = np.delete(change, slice(max(at - 3, 0), at + 4))
-    steps = np.abs(np.delete(np.diff(position), slice(max(at - 3, 0), at + 5)))
-    step = float(min(steps[steps > 0.0], default=0.0))
-    least = max(2.0 * others.max(initial=0.0), _COUNTS * step, _LEAST_JUMP)
-    if not change[at] > least or at + 4 >= len(change) or np.count_nonzero(change > 0.5 * change[at]) > _JUMP:
-        return 0
-    stood = 0
-    # A jump bends its neighbours where they are brought to their stages' time.
-    for last in range(max(at - 3, 0), at + 2):
-        moved = np.flatnonzero(position[: last + 1] != position[last])
-        stood = max(stood, last - (int(moved[-1]) if len(moved) else -1))
-    return stood if stood >= _STOOD else 0

@@ -30,7 +30,8 @@ from sysid_nodes.systems.bayesian.posterior import Spread
 Array = npt.NDArray[np.float64]
 
 _RANK = 1e-12  # of information in units of the prior's: below is rounding
-_TOLD = 0.02  # share of a direction's variance that a part of a log has to take away for its word to be tested
+TOLD = 0.02
+"""Share of a direction's variance that a part of a log has to take away for its word to be tested."""
 
 
 @dataclass(frozen=True)
@@ -180,9 +181,9 @@ def disagreement(way: Passage, added: Array, scale: Array) -> tuple[float, Array
     allowed = way.before - way.after + rest @ way.lasting @ rest.T + added
     root = np.linalg.inv(np.linalg.cholesky(way.before / np.outer(scale, scale)))
     values, vectors = np.linalg.eigh(root @ (allowed / np.outer(scale, scale)) @ root.T)
-    told = values > _TOLD
+    told = values > TOLD
     if not told.any():
         return 0.0, np.zeros(len(scale))
     along = (vectors.T @ (root @ (way.moved / scale)))[told]
     ratio = float(np.sum(along**2 / values[told]) / chdtri(int(told.sum()), 1e-6))
-    return ratio, way.moved / np.sqrt(np.maximum(np.diag(allowed), _TOLD * np.diag(way.before)))
+    return ratio, way.moved / np.sqrt(np.maximum(np.diag(allowed), TOLD * np.diag(way.before)))

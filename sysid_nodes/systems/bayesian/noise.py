@@ -42,7 +42,6 @@ _SMALL = 0.1  # of the motors' torque noise, which that of joints without one ne
 _LEAST = 0.02  # of the information in the rows of a kind that must be left to tell their noise
 _DRAWS = 4  # of white noise, for the correlation that it leaves
 _SHORTEST = 8  # blocks in which correlation is looked for
-_MOST = 2.0  # times the noise that positions' readings may have, that their estimate may be off by
 _FACTOR = 30.0  # by which a round may change a standard deviation
 
 
@@ -94,9 +93,9 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: 
         return Shown(noise, full)
     levels = np.full_like(noise.position, np.nan)
     measured = np.any(np.isfinite(problem.log.position), axis=0)
-    # What the model misses of torques may be put down to the motion, but not far beyond what readings show: differences
-    # of stages err, too, where a joint is quick.
-    levels[measured] = np.minimum(noise.position[measured] * position, _MOST * problem.log.most_noise[measured])
+    # What the model misses of torques may be put down to the motion, not beyond what readings and stages may be off.
+    most = np.hypot(problem.log.most_noise, problem.log.stage_error)
+    levels[measured] = np.minimum(noise.position[measured] * position, most[measured])
     levels = np.maximum(levels, np.minimum(noise.position, FINEST))
     shown = replace(noise, position=levels, torque=noise.torque * torque, power=noise.power * float(power[0]))
     return Shown(replace(shown, passive=_passive_noise(own["passive"], noise, shown)), full)

@@ -99,7 +99,7 @@ def test_both_give_one_file(folder: Path, arm: Problem) -> None:
     """Box and rows are the proven ones, which hold the truth; the estimate within is the posterior's, of all runs."""
     assert calibrate(folder, "--method", "both", *QUICK, bags=("unloaded", "again")) == 0
     both = load_calibration(folder / "c.json")
-    assert (both.method, len(both.rows)) == ("both", 120)
+    assert (both.method, len(both.rows)) == ("both", 240)
     assert ((both.lower <= arm.p) & (arm.p <= both.upper)).all()
     assert (np.abs(both.rows @ arm.p) <= both.rows_radius).all()
     np.testing.assert_array_equal(np.clip(both.belief.point[:90], both.lower, both.upper), both.estimate)

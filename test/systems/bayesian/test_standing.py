@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import true_mechanism
 from sysid_nodes.systems.bayesian import MechanismLog
 from sysid_nodes.systems.bayesian.descent import fit
 from sysid_nodes.systems.bayesian.mechanism import Motion
+from sysid_nodes.systems.bayesian.noise import shown_noise
 from sysid_nodes.systems.bayesian.standing import smoothed_stretches, standing_stages, stretches
 
 Array = npt.NDArray[np.float64]
@@ -80,7 +82,10 @@ def test_a_joint_that_stands_does_not_explain_noise_of_another() -> None:
 
 
 def test_what_torques_miss_is_no_noise_of_positions() -> None:
-    """A ripple over the positions, seven periods a radian, might as well be motion, were encoders bad: they are not."""
+    """A ripple over the positions, seven periods a radian, might as well be motion, were encoders bad: they are not.
+
+    Nor may a reading be farther off than its own scatter and what stages are off, were it to explain anything.
+    """
     own, rng = bench_robot("pendulum"), np.random.default_rng(1)
     mechanism = true_mechanism(own)
     rate = np.array([3.0, 5.0])
@@ -91,5 +96,28 @@ def test_what_torques_miss_is_no_noise_of_positions() -> None:
     torque += 0.2 * torque.std(axis=0) * np.sin(14.0 * np.pi * q) + 1e-3 * rng.standard_normal(q.shape)
     log = MechanismLog(0.0, STEP, q + 2e-5 * rng.standard_normal(q.shape), torque, np.full(COUNT, np.nan))
     fitted = fit(mechanism, log, replace(own.config, step=STEP), None)
-    assert fitted.problem.noise.position[0] <= 2.0 * log.most_noise[0]
+    most = np.hypot(log.most_noise, log.stage_error)
+    assert np.all(fitted.problem.noise.position <= most)
     assert log.most_noise[0] < 2e-5 * (1.0 + 5.4 / np.sqrt(COUNT - 4)) * 1.1
+    assert fitted.problem.noise.torque[0] > 0.1 * torque.std(axis=0)[0]
+    at = fitted.found.best.point
+    off = replace(at, point=replace(at.point, q=at.point.q + 0.01))
+    shown = shown_noise(fitted.problem, off, own.config.noise)
+    assert shown is not None
+    assert shown.noise.position[1] == pytest.approx(most[1])  # of joint 0, torques tell all but readings
+
+
+def test_stages_are_off_their_readings_where_a_joint_is_quick() -> None:
+    """Positions whose second differences are the acceleration at the stages, against means over a stage of readings."""
+    step, rate, fine = 0.03, 5.0, 200
+    t = step * np.arange(COUNT)
+    q, a = np.sin(rate * t), -(rate**2) * np.sin(rate * t)
+    best = q - step**2 / 12.0 * a
+    np.testing.assert_allclose(np.diff(best, 2) / step**2, a[1:-1], atol=1e-4 * rate**2)  # q alone: 2e-3
+    around = step * ((np.arange(fine) + 0.5) / fine - 0.5)
+    read = np.sin(rate * (t[:, None] + around)).mean(axis=1)
+    log = MechanismLog(
+        0.0, step, np.stack([read, np.zeros(COUNT)], axis=1), np.zeros((COUNT, 2)), np.full(COUNT, np.nan)
+    )
+    assert log.stage_error[0] == pytest.approx(np.sqrt(np.mean((best - read)[1:-1] ** 2)), rel=5e-3)
+    assert log.stage_error[1] == 0.0

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs that model and priors are not those of a log, or that it is too short to show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cho_solve
+
+from sysid_nodes.results.bayesian import PosteriorParameter
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
+from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
+from sysid_nodes.systems.bayesian.descent import Fitted
+from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
+from sysid_nodes.systems.bayesian.noise import Correlation, correlation
+
+Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+LASTING = 3.0
+"""Stages for which residuals keep, from which on the model misses something worth a line."""
+
+_PRIOR = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_SCALE = 5.0  # sigmas between the scale of torque readings that a log shows and the one that is known
+_ANY = 3.0  # prior sigma of that scale, which says next to nothing
+_UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
+_NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
+_LOUD = 2.0  # times what readings of torque scatter by, from which on an error is the model's, and lasts
+_FEW = 8  # stages of which no share of a torque's spread is told
+_SPARE = 8.0  # independent errors that are left beyond the constants: they tell how large errors are, to a quarter
+_ALONE = 6.0  # that a joint has, of which the model misses something, to tell for how long errors last
+
+
+def contradictions(
+    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, read: Readings
+) -> tuple[str, ...]:
+    """In words.
+
+    Args:
+        rows: the posterior.
+        fitted: the minimum.
+        kept: how long its residuals keep.
+        read: torques of the log and of all parts before it.
+    """
+    found = (
+        *_wrong_scales(fitted),
+        *impossible_contacts(fitted.problem, fitted.found.best.point.point),
+    )
+    if missed := _unexplained_joints(fitted, kept, read):
+        names = ", ".join(f"'{name}'" for name in missed)
+        found = (
+            f"the model explains less than half of what was read at {names}: swapped, reversed or stuck?",
+            *found,
+        )
+    far = max((row for row in rows if not row.active), key=_distance, default=None)
+    if far is not None and _distance(far) > _PRIOR:
+        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
+        found = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *found)
+    return found
+
+
+def too_short(fitted: Fitted, kept: Correlation, theta: ParameterPosterior) -> str:
+    """In words, where a log's torques leave next to nothing that could speak against the model; empty otherwise.
+
+    Constants that are told take as many errors as they are to look like what was read. Of errors that last, there are
+    as many as times that they last: with no more of them than constants, readings that are another joint's, or turned
+    round, are explained as well as its own. Joints without a motor that no loop holds have torques, too: none.
+
+    Args:
+        fitted: the minimum.
+        kept: how long its residuals keep.
+        theta: posterior of the free coordinates.
+    """
+    mechanism, used = fitted.problem.mechanism, _used(fitted).sum(axis=0)
+    own = mechanism.parameters
+    if not np.isfinite(fitted.problem.log.torque).any():
+        return ""
+    sigma = own.sigma[own.free]
+    left = np.linalg.eigvalsh(theta.covariance / np.outer(sigma, sigma))
+    told, errors = int(np.count_nonzero(left < 1.0 - TOLD)), used / kept.torque
+    if not told:
+        return ""
+    idle = max(int((~own.motors).sum()) - mechanism.loops.count, 0)
+    count = float(errors.sum()) + idle * len(fitted.problem.turning)
+    if count - told < _SPARE:
+        have = f"{count:.0f} independent errors beside {told} constants that they would tell"
+        return f"too short: its torques hold {have}"
+    few = (used >= _FEW) & (errors < _ALONE) & _loud(fitted)
+    names = ", ".join(f"'{name}'" for name in np.array(own.joints)[own.motors][few])
+    return f"too short: what the model misses lasts about as long as the log at {names}" if names else ""
+
+
+def _loud(fitted: Fitted) -> BoolArray:
+    """(m,) torques whose errors are more than their readings scatter by: the model's, which last."""
+    noise = fitted.problem.noise.torque if fitted.shown is None else fitted.shown.torque
+    return np.asarray(noise > _LOUD * fitted.problem.log.most_torque_noise)
+
+
+def _used(fitted: Fitted) -> BoolArray:
+    """(N - 2, m) torques that were used."""
+    problem = fitted.problem
+    read = np.asarray(np.isfinite(problem.log.torque[1:-1]).all(axis=1))
+    return np.asarray(read[:, None] & ~problem.turning)
+
+
+def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tuple[str, ...]:
+    """Joints with a motor whose torques the model misses for the most part, and for some stages the same way.
+
+    Estimated noise takes up whatever a model misses, and intervals allow for errors that last as if they had nothing to
+    do with the motion: true of what a good model misses, not of readings that are another joint's. What is much more
+    than readings scatter by lasts, though a short log does not show for how long; noise that has not settled is no
+    better a reason to claim anything.
+    """
+    problem = fitted.problem
+    mechanism, noise = problem.mechanism, problem.noise.torque
+    lasts = (kept.torque > LASTING) | _loud(fitted)
+    if fitted.shown is not None:
+        lasts |= np.isfinite(fitted.shown.torque) & (not fitted.settled)
+    told = _used(fitted).sum(axis=0) >= _FEW
+    missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts & told
+    names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
+    return tuple(names[missed].tolist())
+
+
+def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
+    """Motors of which a log shows another scale of torque readings than the one that is known, in words.
+
+    The scale's posterior were it not known, linearised at the minimum: one that is turned round is -1, and what links,
+    rotors and a power meter cannot explain of one that is doubled shows as well.
+    """
+    problem, at = fitted.problem, fitted.found.best.point
+    own = problem.mechanism.parameters
+    gain = np.arange(own.joint("gain").start, own.joint("gain").stop)[own.motors]
+    sigma = own.sigma.copy()
+    sigma[gain[sigma[gain] == 0.0]] = _ANY
+    if problem.told is not None or not np.isfinite(problem.log.torque).any() or (sigma == own.sigma).all():
+        return ()
+    freed = replace(own, sigma=sigma)
+    problem = replace(problem, mechanism=replace(problem.mechanism, parameters=freed))
+    model = linear_model(problem, at)
+    if model.factor is None:
+        return ()
+    covariance = cho_solve((model.factor.corner, True), np.eye(len(freed.free)))
+    places = np.searchsorted(freed.free, gain)
+    scale = at.point.x[gain] - (covariance @ model.factor.parameter_gradient)[places]
+    wrong, variance = own.sigma[gain] == 0.0, np.diag(covariance)[places]
+    off = np.abs(scale - at.point.x[gain])
+    if (wrong & (off > _SCALE * np.sqrt(variance))).any():  # seldom: what lasts costs as much as all before
+        variance = variance + np.diag(correlation(problem, model).extra)[places]
+    wrong &= off > _SCALE * np.sqrt(variance)
+    names = np.array(problem.mechanism.chain.joint_names)[own.motors]
+    return tuple(
+        f"torques read at '{name}' are {value:.2g} times what the motion takes, give or take {spread:.1g}"
+        for name, value, spread in zip(names[wrong], scale[wrong], np.sqrt(variance[wrong]), strict=True)
+    )
+
+
+def _distance(row: PosteriorParameter) -> float:
+    """Of a posterior's mean from the prior's, in prior sigmas."""
+    return abs(row.mean - row.prior_mean) / row.prior_sigma

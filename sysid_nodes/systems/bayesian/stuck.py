@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readings that are stuck: encoders that stand and then jump, torques that stay the same while their joint moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.systems.bayesian.log import MechanismLog
+
+Array = npt.NDArray[np.float64]
+
+MOVES = 1e-3
+"""Way that a joint has to move at least [rad]."""
+
+_STOOD = 10  # stages
+_LEAST_JUMP, _COUNTS = 0.01, 20.0  # that a jump has at least, [rad] and in smallest steps of the reading
+_JUMP = 3  # changes in a row that are more than half of the largest, at most
+
+
+def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequence[bool]) -> None:
+    """Raises where readings cannot be those of the joint.
+
+    Args:
+        log: readings.
+        joints: (n,) names.
+        motors: (n,) which of them have a motor.
+
+    Raises:
+        LogError: an encoder or a torque was stuck.
+    """
+    for j in np.flatnonzero(np.isfinite(log.position).any(axis=0)).tolist():
+        if since := stuck_until_it_jumps(log.position[:, j]):
+            raise LogError(f"'{joints[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?")
+    for torque, j in zip(log.torque.T, np.flatnonzero(motors).tolist(), strict=True):
+        told, way = torque[np.isfinite(torque)], log.position[:, j][np.isfinite(log.position[:, j])]
+        if len(told) and np.ptp(told) == 0.0 and len(way) and np.ptp(way) > MOVES:
+            raise LogError(f"the torque of '{joints[j]}' reads {told[0]:.3g} N m throughout while it moves: stuck?")
+
+
+def stuck_until_it_jumps(position: Array) -> int:
+    """Stages for which a joint (N,) reads exactly the same before a change twice as large as any other; 0 if never.
+
+    A joint that sets out from rest, or whose encoder counts one on, makes no such jump; at the end of the readings
+    nothing tells the one from the other.
+    """
+    if len(position) < 2 * _STOOD:
+        return 0
+    change = np.abs(np.nan_to_num(position[2:] - position[:-2]))  # of two stages: readings are means over one
+    at = int(np.argmax(change))
+    others = np.delete(change, slice(max(at - 3, 0), at + 4))
+    steps = np.abs(np.delete(np.diff(position), slice(max(at - 3, 0), at + 5)))
+    step = float(min(steps[steps > 0.0], default=0.0))
+    least = max(2.0 * others.max(initial=0.0), _COUNTS * step, _LEAST_JUMP)
+    if not change[at] > least or at + 4 >= len(change) or np.count_nonzero(change > 0.5 * change[at]) > _JUMP:
+        return 0
+    stood = 0
+    # A jump bends its neighbours where they are brought to their stages' time.
+    for last in range(max(at - 3, 0), at + 2):
+        moved = np.flatnonzero(position[: last + 1] != position[last])
+        stood = max(stood, last - (int(moved[-1]) if len(moved) else -1))
+    return stood if stood >= _STOOD else 0

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What contradicts a model is said of wrong readings, and not of honest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from sysid_nodes.exceptions import LogError
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
+
+Array = npt.NDArray[np.float64]
+Change = Callable[[MechanismLog], MechanismLog]
+
+SEED, LONG, SHORT = 1, 200, 50  # stages of 2 and of .5 s
+
+
+def read(stages: int) -> MechanismLog:
+    """The first stages of a leg that begins softly."""
+    return leg_log(leg_run(SEED, 2.0)[1]).part(0, stages)
+
+
+def identified(log: MechanismLog) -> BayesianResult:
+    search, verdict = SearchConfig(starts=1), VerdictConfig(samples=400)
+    return identify(log, leg(), replace(CONFIG, held_out=0.0, search=search, verdict=verdict))
+
+
+def scaled(first: float, second: float) -> Change:
+    return lambda log: replace(log, torque=log.torque * [first, second])
+
+
+def swapped(log: MechanismLog) -> MechanismLog:
+    return replace(log, torque=log.torque[:, ::-1].copy())
+
+
+@pytest.mark.parametrize("stages", [SHORT, LONG])
+def test_honest_readings_are_believed(stages: int) -> None:
+    assert identified(read(stages)).status is BayesianStatus.FOUND
+
+
+@pytest.mark.parametrize(
+    ("stages", "change", "said"),
+    [
+        (LONG, scaled(0.4, 0.4), "times what the motion takes"),  # light links explain it, a power meter does not
+        (LONG, scaled(1.0, -1.0), "less than half of what was read at 'crank_motor'"),
+        (SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'"),
+        (SHORT, swapped, "independent errors beside"),
+    ],
+)
+def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:
+    result = identified(change(read(stages)))
+    assert not result.status.trusted
+    assert said in result.message
+
+
+def test_a_torque_that_never_changes_is_refused() -> None:
+    log = read(SHORT)
+    log.torque[:, 1] = 0.3
+    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 N m throughout while it moves: stuck"):
+        identified(log)
+
+
+def test_an_encoder_that_never_changes_is_named() -> None:
+    """It may as well stand: nothing tells."""
+    log = read(SHORT)
+    log.position[:, 0] = 0.1
+    assert "reads the same throughout: 'hip'; were it stuck" in " ".join(identified(log).findings)
