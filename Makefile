@@ -13,7 +13,8 @@ BENCHES ?= containment tightness speed streaming real_logs estimate_coverage \
 	prime_peers prime_scaling prime_smoothing prime_coverage prime_tables prime_world \
 	bayesian_tables bayesian_coverage bayesian_loops bayesian_fatrop bayesian_speed bayesian_symmetry bayesian_real \
 	actuators_go2 actuators_truth actuators_rig actuators_peers actuators_speed \
-	sampling_truth sampling_faults sampling_peers sampling_prediction sampling_tasks exploration exploration_realised
+	sampling_truth sampling_faults sampling_peers sampling_prediction sampling_scaling sampling_tasks exploration \
+	exploration_realised
 BUNDLE ?=
 
 # Absolute, because CMake and ament need it so.

@@ -6,7 +6,7 @@ method; `paper` is CMA-ES on the paper's cost and ranges. `release` is what the 
 of the body's inertia by a tree-structured Parzen estimator, 50 trials, clips of five set-points of 20 ms, three terms
 (which ones is our reading: position, orientation, joints). `mujoco.sysid` is that toolbox's default optimiser
 (`mujoco.minimize`, Levenberg-Marquardt on finite differences within bounds, with its own options) on our residuals and
-unknowns. All but ours take start states as measured. MJX is no part of the pinned mujoco.
+unknowns. All but ours take start states as measured. MJX is left out: docs/sampling/index.md says why.
 """
 
 from __future__ import annotations

@@ -46,7 +46,6 @@ _PLACES = {
     "convert": "actuators.convert",
     "evaluate": "sampling.evaluate",
     "excite": "actuators.excite",
-    "explore": "sampling.explore",
     "init": "interval.init",
     "predict": "interval.predict",
     "tracking": "certified.tracking",

@@ -25,18 +25,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.actuators.certified_motion import DRIVES, CertifiedMotion
+from sysid_nodes.cli.certified_motion import DRIVES, CertifiedMotion, middle, refuse_existing, write_whole
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.exceptions import ConfigError, InputError
-from sysid_nodes.reports.actuators.excitation import write_excitation
-from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
+from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
 from sysid_nodes.systems.actuators.optimal_excitation import excite_best
 
 
@@ -87,53 +85,3 @@ def run(args: argparse.Namespace) -> int:
     if certified is not None:
         sys.stdout.write(certified.words())
     return 0
-
-
-def refuse_existing(out: Path) -> None:
-    """Before the work, not after it.
-
-    Raises:
-        InputError: the folder is there.
-    """
-    if out.exists():
-        raise InputError("exists; it is left as it is", source=str(out))
-
-
-def write_whole(out: Path, robot: Robot, motion: Excitation, certified: CertifiedMotion | None) -> None:
-    """A motion's folder, which appears complete or not at all.
-
-    Raises:
-        InputError: it cannot be written.
-    """
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
-            folder = Path(made) / out.name
-            folder.mkdir()
-            write_excitation(folder, robot.joint_names, motion)
-            if certified is not None:
-                certified.write(folder)
-            folder.rename(out)
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
-
-
-def middle(text: str | None, robot: Robot) -> np.ndarray:
-    """(n,) the posture chosen, or the middle of the limits and zero where there are none."""
-    if text:
-        return _posture(text, robot.n)
-    lower, upper = robot.limits.position_lower, robot.limits.position_upper
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    found = np.zeros(robot.n)
-    found[bounded] = 0.5 * (lower[bounded] + upper[bounded])
-    return found
-
-
-def _posture(text: str, n: int) -> np.ndarray:
-    try:
-        found = np.array([float(word) for word in text.split(",")])
-    except ValueError:
-        raise ConfigError(f"--middle needs numbers with commas between them, got '{text}'") from None
-    if len(found) != n or not np.isfinite(found).all():
-        raise ConfigError(f"--middle needs {n} finite numbers, got '{text}'")
-    return found

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from sysid_nodes.cli.actuators.certified_motion import CertifiedMotion
-from sysid_nodes.cli.actuators.excite import middle, refuse_existing, write_whole
+from sysid_nodes.cli.certified_motion import CertifiedMotion, middle, refuse_existing, write_whole
 from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.known_robot import KnownRobotConfig

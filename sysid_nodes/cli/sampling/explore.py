@@ -1,42 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans the motion that tells the most about what an identification left open.
-
-Of a walking robot it reads the result.json of a 'sysid replay' by rollouts and writes into the folder given by --out
-  plan.json      the plan: control points, gaits, and the digest of the estimate that it was made for
-  commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
-  plan.html      commands, path, and the standard deviations it promises, beside random plans if there are any
-Robots drawn from the estimate follow every segment in simulation before it is taken, and stop after it; none may fall,
-leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the
-simulated Go2's does.
-
-Of an arm it reads the result.json of bounds and asks the certified planner: every part of the motion is proven safe
-for all bodies within these bounds, by the parameter file of the arm's certified motion (--certified). Written is what
-'sysid excite' writes, with the certificates; the folder must not exist, and --set takes any key of that file.
-
-examples:
-  sysid explore results/walk/result.json --duration 40 --out results/plan
-  sysid explore results/walk/result.json --set criterion=D --set vetting.area=2 --out results/plan
-  sysid explore results/walk/result.json --set search.random=20 --set vetting.draws=30 --out results/plan
-  sysid explore results/arm/result.json --certified my_arm.yaml --middle=0,0.5,0,1,0,1,0 --out motion
-
-exit status 3: robots drawn from the estimate come to harm under every plan tried, or no motion of the arm is
-certified; nothing is written
-"""
+"""`sysid explore` for a walking robot: commands to its controller, vetted on robots drawn from the estimate."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
 from sysid_nodes.cli.configuration import setting
-from sysid_nodes.cli.interval.entry import INTERVAL
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat
-from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.posterior import to_posterior
-from sysid_nodes.reports.files import read_document
 from sysid_nodes.reports.sampling.exploration import PAGE_NAME, PLAN_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
@@ -46,40 +23,14 @@ from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 _HARM = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "result",
-        type=Path,
-        metavar="RESULT",
-        help="result.json of an identification by rollouts, or of an arm's bounds",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the plan")
-    parser.add_argument("--duration", type=float, metavar="S", help="of the plan [s]; default: 40")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="KEY=VALUE",
-        help="an option of docs/sampling/parameters.md, part 'Planning'",
-    )
-    parser.add_argument(
-        "--certified", type=Path, metavar="FILE", help="parameter file of an arm's certified motion: plan by it"
-    )
-    parser.add_argument(
-        "--middle", metavar="Q,Q,...", help="posture at which an arm's motion begins [rad]; default: middle of limits"
-    )
+def explore_walk(args: argparse.Namespace, document: Mapping[str, Any]) -> int:
+    """Plans and returns the exit status.
 
-
-def run(args: argparse.Namespace) -> int:
-    """Plans and returns the exit status."""
-    document, source = read_document(args.result), str(args.result)
-    if document["pipeline"] == INTERVAL.name:
-        from sysid_nodes.cli.certified.explore import explore_arm  # what only arms need
-
-        return explore_arm(args, document)
-    if args.certified is not None or args.middle is not None:
-        raise ConfigError("--certified and --middle are for the result of an arm")
+    Raises:
+        InputError: the result says nothing that a plan could rest on.
+        ConfigError: a value is wrong.
+    """
+    source = str(args.result)
     out = OutputFolder(args.out, PLAN_NAME)  # refused before the work, not after it
     document = validate_sampling(document, source=source)
     if document["posterior"] is None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ import numpy as np
 from sysid_nodes.cli.configuration import setting
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.data.config import from_flat, own_parameters, read_parameters
+from sysid_nodes.exceptions import ConfigError, InputError
+from sysid_nodes.reports.actuators.excitation import write_excitation
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, set_up
 from sysid_nodes.sessions.certified.excitation import CertifiedExcitation, certified_excitation
@@ -116,3 +119,53 @@ class CertifiedMotion:
         if self.config.estimates:
             lines.append(ESTIMATES)
         return "".join(f"{line}\n" for line in lines)
+
+
+def refuse_existing(out: Path) -> None:
+    """Before the work, not after it.
+
+    Raises:
+        InputError: the folder is there.
+    """
+    if out.exists():
+        raise InputError("exists; it is left as it is", source=str(out))
+
+
+def write_whole(out: Path, robot: Robot, motion: Excitation, certified: CertifiedMotion | None) -> None:
+    """A motion's folder, which appears complete or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as made:
+            folder = Path(made) / out.name
+            folder.mkdir()
+            write_excitation(folder, robot.joint_names, motion)
+            if certified is not None:
+                certified.write(folder)
+            folder.rename(out)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", source=str(out)) from None
+
+
+def middle(text: str | None, robot: Robot) -> np.ndarray:
+    """(n,) the posture chosen, or the middle of the limits and zero where there are none."""
+    if text:
+        return _posture(text, robot.n)
+    lower, upper = robot.limits.position_lower, robot.limits.position_upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    found = np.zeros(robot.n)
+    found[bounded] = 0.5 * (lower[bounded] + upper[bounded])
+    return found
+
+
+def _posture(text: str, n: int) -> np.ndarray:
+    try:
+        found = np.array([float(word) for word in text.split(",")])
+    except ValueError:
+        raise ConfigError(f"--middle needs numbers with commas between them, got '{text}'") from None
+    if len(found) != n or not np.isfinite(found).all():
+        raise ConfigError(f"--middle needs {n} finite numbers, got '{text}'")
+    return found
