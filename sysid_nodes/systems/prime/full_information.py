@@ -139,7 +139,8 @@ def solve_by_continuation(
     Returns:
         The problem at the configured smoothing and with its last weights, and its solution.
     """
-    config, limits, problem = problem.model.config, problem.limits, replace(problem, limits=None)
+    config, limits = problem.model.config, problem.limits
+    problem = replace(problem, limits=None, inner=problem.inner.turn_contacts())
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     contact = config.contact
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
