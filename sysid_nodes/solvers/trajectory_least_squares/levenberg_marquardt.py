@@ -54,6 +54,7 @@ class LevenbergMarquardtConfig:
     minimum_damping: float = option(1e-12, "floor of the damping", minimum=0.0)
     maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
+    holds_stages: bool = option(False, "damp the few stages where a step overshoots more than all others")
 
 
 _POOR = 0.1
@@ -128,7 +129,7 @@ class _Descent(Generic[Point]):
         self._convergence = ConvergenceTest(config.cost_tolerance, config.step_tolerance, config.promise_tolerance)
         self._room: Factor | None = None  # of the step before, whose memory the next one takes
         self._held: HeldStages | None = None
-        if isinstance(problem, InPieces):
+        if config.holds_stages and isinstance(problem, InPieces):
             self._held = HeldStages(problem.shapes(), problem.layout.stages)
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:

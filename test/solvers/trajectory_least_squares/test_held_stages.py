@@ -76,9 +76,9 @@ def test_few_stages_to_blame_hold_up_no_others() -> None:
     start = BentInPieces().start()
     for problem, done in ((BentInPieces(), True), (Bent(), False)):
         steps: list[Iteration] = []
-        solve(problem, start, LevenbergMarquardtConfig(initial_damping=1e-6), progress=steps.append)
+        solve(problem, start, LevenbergMarquardtConfig(initial_damping=1e-6, holds_stages=True), progress=steps.append)
         first = next(step.number for step in steps if step.accepted)
-        once = solve(problem, start, LevenbergMarquardtConfig(first, initial_damping=1e-6))
+        once = solve(problem, start, LevenbergMarquardtConfig(first, initial_damping=1e-6, holds_stages=True))
         assert (others(once.point) < 1e-2 * others(start)) == done  # but for what the bent one pulls at
 
 
