@@ -57,5 +57,5 @@ class WindowKernel:
         self, q: _Array, w: _Array, surroundings: WindowSurroundings, columns: WindowColumns
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...
     def solve_contacts(
-        self, q: _Array, w: _Array, surroundings: WindowSurroundings, iterations: int, tolerance: float
+        self, q: _Array, w: _Array, surroundings: WindowSurroundings, iterations: int, tolerance: float, turns: bool
     ) -> tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]: ...

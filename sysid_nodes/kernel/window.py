@@ -102,9 +102,12 @@ class WindowKernel(Protocol):
         """The residual, derivatives by three stages, by the constants and by contact variables; then the motion."""
 
     def solve_contacts(
-        self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, tolerance: float
+        self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, tolerance: float, turns: bool
     ) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
-        """w (N, nc, 3), that of every inner stage moved towards its best (systems/prime/elimination.py); `residual`."""
+        """w (N, nc, 3), that of every inner stage moved towards its best (systems/prime/elimination.py); `residual`.
+
+        `turns`: whether contacts are turned over where a stage fits badly.
+        """
 
 
 def window_kernel(tree: FloatingTree, constants: WindowConstants, name: str = "") -> WindowKernel | None:

@@ -136,30 +136,8 @@ class WindowKernel : public FloatingModel {
   }
 
   // w with every inner stage's variables moved towards their best for the motion; the residual there and the motion.
-  auto solve_contacts(Configurations q, Variables w, nb::tuple surroundings, int iterations, double tolerance) {
-    const Surroundings around(surroundings);
-    check(q, w, around);
-    const std::size_t count = q.shape(0), inner = count - 2, nl = 3 * nc_;
-    auto [best, best_data] = make<3>({count, nc_, 3});
-    std::copy(w.data(), w.data() + nl * count, best_data);
-    auto [out, out_data] = make<2>({inner, rows()});
-    Motion motion(*this, count);
-    {
-      nb::gil_scoped_release release;
-      const std::lock_guard<std::mutex> lock(mutex_);
-      set_surroundings(around);
-      follow(q, motion, false);
-      Stage stage(*this);
-      for (std::size_t k = 0; k < inner; ++k) {
-        double *here = best_data + nl * (k + 1);
-        wanted(q, motion, k, around, stage);
-        touch(motion, k, false, stage);
-        solve_stage(stage, around.smoothing, iterations, tolerance, here);
-        write_residual(stage, here, around.smoothing, out_data + k * rows());
-      }
-    }
-    return std::make_tuple(best, out, motion.mean, motion.turn, motion.velocity, motion.acceleration, motion.rotation);
-  }
+  auto solve_contacts(Configurations q, Variables w, nb::tuple surroundings, int iterations, double tolerance,
+                      bool turns);
 
  private:
   // A window's motion, and where its contact spheres are.
@@ -179,6 +157,8 @@ class WindowKernel : public FloatingModel {
     Matrix columns;
     RowMajor touching;
   };
+
+  class ContactFit;
 
   // Room for the derivatives of the dynamics, so that no stage allocates any.
   struct Terms {
@@ -206,7 +186,6 @@ class WindowKernel : public FloatingModel {
   void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, const stage_math::Vector2 &slip,
                  Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;
-  void solve_stage(const Stage &stage, double smoothing, int iterations, double tolerance, double *w) const;
 
   std::size_t n_, nv_, nc_;
   Matrix3 level_;
@@ -224,3 +203,4 @@ class WindowKernel : public FloatingModel {
 
 #include "window_terms.hpp"
 #include "window_constants.hpp"
+#include "window_contacts.hpp"

@@ -29,12 +29,21 @@ class ConvergenceTest:
     Args:
         cost_tolerance: relative decrease of the cost that counts as none.
         step_tolerance: length of a step that counts as none, in conditional sigmas.
+        promise_tolerance: decrease that a whole step promises and that counts as none; 0: it ends nothing.
     """
 
-    def __init__(self, cost_tolerance: float, step_tolerance: float) -> None:
+    def __init__(self, cost_tolerance: float, step_tolerance: float, promise_tolerance: float = 0.0) -> None:
         self._cost_tolerance, self._step_tolerance = cost_tolerance, step_tolerance
+        self._promise_tolerance = promise_tolerance
         self._repeated = 0
         self._gains: deque[float] = deque(maxlen=_PATIENCE)
+
+    def is_idle(self, promise: float, damping: float) -> bool:
+        """Whether a step was the last, taken or not, for what the model promises of the whole of it.
+
+        Half the square of its length, in sigmas of all unknowns together: none is further from its best than that.
+        """
+        return damping <= _TRUSTED and 0.0 < self._promise_tolerance >= promise
 
     def judge(self, taken: Trial[Point], damping: float, before: float) -> SolveStatus | None:
         """Whether a step taken from a point of that cost was the last; None where the descent goes on."""

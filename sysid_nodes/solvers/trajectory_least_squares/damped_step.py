@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
@@ -30,6 +30,7 @@ class Trial(Generic[Point]):
         decrease, predicted: actual and predicted decrease of the cost.
         length: largest move of a coordinate, in conditional sigmas.
         share: part of the damped step that was taken.
+        residuals: (B, m) of each group there.
     """
 
     point: Point
@@ -38,6 +39,7 @@ class Trial(Generic[Point]):
     predicted: float
     length: float
     share: float = 1.0
+    residuals: Sequence[Array] = ()
 
     @property
     def ratio(self) -> float:
@@ -72,14 +74,20 @@ class DampedStep(Generic[Point]):
     length: float
     factor: Factor
 
+    @property
+    def promise(self) -> float:
+        """By how much the model falls if the whole step is taken."""
+        return 0.5 * (self.slope + self.damped - self.bent)
+
     def take(self, share: float = 1.0) -> Trial[Point]:
         """The step or, without constraints, a part of it."""
         # The model falls by share slope - share^2 delta'H delta / 2, with delta'H delta = slope - damped.
         predicted = share * self.slope - 0.5 * share**2 * (self.slope - self.damped) - 0.5 * self.bent
         step = self.step
         moved = self.problem.retract(self.point, share * step.stage, share * step.parameter, share * step.local)
-        reached = cost(self.problem.residuals(moved), self.losses)
-        return Trial(moved, reached, self.cost - reached, predicted, share * self.length, share)
+        residuals = self.problem.residuals(moved)
+        reached = cost(residuals, self.losses)
+        return Trial(moved, reached, self.cost - reached, predicted, share * self.length, share, residuals)
 
 
 def gradients(equations: NormalEquations) -> tuple[Array, Array, Array]:

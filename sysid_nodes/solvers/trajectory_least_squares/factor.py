@@ -76,12 +76,12 @@ class Factor:
 def factorise(equations: NormalEquations, damping: float, *, room: Factor | None = None) -> Factor | None:
     """Factor of H + damping * D, or None when that is not positive definite to working precision.
 
-    D is the diagonal of H, or of those groups that measure steps. A coordinate that occurs in no residual has a zero
+    D is `NormalEquations.damping_scale`. A coordinate that occurs in no residual has a zero
     diagonal; it is given the diagonal 1 when damped. Local variables that no block holds stay where they are. `room`, a
     factor of equations of the same structure that is needed no longer, gives its memory: to ask for as much anew takes
     as long as to fill it.
     """
-    if equations.measured is not None and damping > 0.0:
+    if (equations.measured is not None or equations.held is not None) and damping > 0.0:
         equations, damping = equations.with_damping(damping), 0.0
     kernel = compiled_normal_equations()
     with np.errstate(over="ignore", invalid="ignore"):

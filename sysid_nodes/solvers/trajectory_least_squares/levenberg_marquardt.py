@@ -24,6 +24,7 @@ from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatu
 from sysid_nodes.solvers.trajectory_least_squares.convergence import ConvergenceTest, is_hidden_by_rounding
 from sysid_nodes.solvers.trajectory_least_squares.damped_step import DampedStep, Trial, damped_step, gradients
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.held_stages import HeldStages
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
     NormalEquations,
     assemble,
@@ -42,12 +43,18 @@ class LevenbergMarquardtConfig:
 
     max_iterations: int = option(50, "steps tried at most", minimum=1)
     cost_tolerance: float = option(1e-8, "stop when a step lowers the cost by less, relatively", minimum=0.0)
+    promise_tolerance: float = option(
+        0.0,
+        "stop when a whole step promises to lower the cost by less, half the square of its length in sigmas",
+        minimum=0.0,
+    )
     step_tolerance: float = option(1e-6, "stop when no coordinate moves by more, in conditional sigmas", minimum=0.0)
     gradient_tolerance: float = option(1e-8, "stop when no coordinate wants to move by more, alone", minimum=0.0)
     initial_damping: float = option(1e-4, "relative to a diagonal of the Hessian", minimum=0.0)
     minimum_damping: float = option(1e-12, "floor of the damping", minimum=0.0)
     maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
+    holds_stages: bool = option(False, "damp the few stages where a step overshoots more than all others")
 
 
 _POOR = 0.1
@@ -119,8 +126,11 @@ class _Descent(Generic[Point]):
         self._initial_cost = self._cost
         self._rejected = 0.0
         self._iterations = self._degenerate = 0
-        self._convergence = ConvergenceTest(config.cost_tolerance, config.step_tolerance)
+        self._convergence = ConvergenceTest(config.cost_tolerance, config.step_tolerance, config.promise_tolerance)
         self._room: Factor | None = None  # of the step before, whose memory the next one takes
+        self._held: HeldStages | None = None
+        if config.holds_stages and isinstance(problem, InPieces):
+            self._held = HeldStages(problem.shapes(), problem.layout.stages)
 
     def run(self, timer: Timer, progress: Callable[[Iteration], None] | None) -> SolveResult[Point]:
         """Iterates until a reason to stop is found."""
@@ -145,15 +155,17 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        problem, room = self._problem, self._room
-        step = damped_step(problem, self._point, self._equations, self._losses, before, damping, self._rows, room)
+        problem, room, held = self._problem, self._room, self._held
+        equations = self._equations if held is None else held.hold(self._equations, damping)
+        step = damped_step(problem, self._point, equations, self._losses, before, damping, self._rows, room)
         self._degenerate += step is None
         self._room = room if step is None else step.factor
-        trial, taken = (None, None) if step is None else self._try(step, damping)
-        if taken is None:
-            self._raise_damping()
-        else:
+        trial, taken, blamed = (None, None, False) if step is None else self._try(step, damping)
+        most = damping if held is None else max(damping, held.most)
+        if taken is not None:
             self._take(taken)
+        elif not blamed:
+            self._raise_damping()
         if progress is not None:
             progress(
                 Iteration(
@@ -168,24 +180,35 @@ class _Descent(Generic[Point]):
                     timer.elapsed(),
                 )
             )
-        if taken is not None and (status := self._convergence.judge(taken, damping, before)) is not None:
+        if step is not None and self._convergence.is_idle(step.promise, most):
+            return SolveStatus.CONVERGED_COST
+        if taken is not None and (status := self._convergence.judge(taken, most, before)) is not None:
             return status
         if self._damping > self._config.maximum_damping:
             return SolveStatus.STALLED
         return None if taken is None else self._renew_model()
 
-    def _try(self, step: DampedStep[Point], damping: float) -> tuple[Trial[Point], Trial[Point] | None]:
-        """The step tried last, and the same if it may be taken.
+    def _try(self, step: DampedStep[Point], damping: float) -> tuple[Trial[Point], Trial[Point] | None, bool]:
+        """The step tried last, the same if it may be taken, and whether few stages were to blame for what it lacked.
 
-        Where the model holds for a part of the step only, as at a kink of one stage, that part costs no factor, and
-        leaves all other stages the direction that they need; more damping would turn it.
+        Where the model holds for a part of the step only, that part costs no factor, and leaves all stages the
+        direction that they need; more damping would turn it.
         """
         shares = _SHARES if self._rows is None else _SHARES[:1]
         for share in shares:
             trial = step.take(share)
             if _is_acceptable(trial, damping, step.cost):
-                return trial, trial
-        return trial, None
+                return trial, trial, False
+            if trial.share == 1.0 and self._blame(trial):
+                return trial, None, True
+        return trial, None, False
+
+    def _blame(self, trial: Trial[Point]) -> bool:
+        """Whether few stages are to blame for what a trial lacks; they are held from now on."""
+        if self._held is None:
+            return False
+        before = self._problem.residuals(self._point)
+        return self._held.blame(before, trial.residuals, trial.predicted, trial.decrease)
 
     def _limit(self, gradient: float, timer: Timer) -> SolveStatus | None:
         """Whether no further step should be tried."""
@@ -199,6 +222,8 @@ class _Descent(Generic[Point]):
         """Moves to a trial's point, with the damping that its model deserves."""
         config = self._config
         self._point, self._cost = trial.point, trial.cost
+        if self._held is not None:
+            self._held.forget()
         if trial.share < 1.0:
             self._damping = max(_PARTLY * self._damping, config.initial_damping)
             return

@@ -52,6 +52,7 @@ class NormalEquations:
         local: the rows of local variables, or None where there are none.
         measured: diagonals of stages, parameters and local variables of the groups that measure steps (`Blocks`); None
             where none does.
+        held: (T + 1,) factors on the damping of each stage and its local variables; None for one.
     """
 
     layout: Layout
@@ -63,6 +64,7 @@ class NormalEquations:
     parameter_gradient: Array
     local: LocalTerms | None
     measured: tuple[Array, Array, Array] | None = None
+    held: Array | None = None
 
     def add(self, other: NormalEquations, factor: float) -> NormalEquations:
         """The Hessian plus a factor times that of other equations with the same windows; the gradient is this one's."""
@@ -93,12 +95,14 @@ class NormalEquations:
 
     def damping_scale(self) -> tuple[Array, Array, Array]:
         """The diagonal that damping is relative to: of the groups that measure steps, where they tell something."""
-        whole = self.diagonals()
-        if self.measured is None:
-            return whole
-        stage, parameter, local = (
-            np.where(own > 0.0, own, every) for own, every in zip(self.measured, whole, strict=True)
-        )
+        stage, parameter, local = self.diagonals()
+        if self.measured is not None:
+            stage, parameter, local = (
+                np.where(own > 0.0, own, every)
+                for own, every in zip(self.measured, (stage, parameter, local), strict=True)
+            )
+        if self.held is not None:
+            stage, local = stage * self.held[:, None], local * self.held[:, None]
         return stage, parameter, local
 
     def with_damping(self, damping: float) -> NormalEquations:

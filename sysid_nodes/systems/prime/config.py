@@ -182,12 +182,21 @@ class IterationConfig:
 
     most: int = option(60, "iterations of a solve at most", minimum=1)
     tolerance: float = option(1e-5, "stop when an iteration lowers the cost by less, relatively", minimum=1e-12)
+    promise: float = option(
+        0.1,
+        "stop when a step promises to lower the cost by less: half the square of its length, in sigmas of all unknowns"
+        " together",
+        minimum=0.0,
+    )
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
 
     def solver(self) -> LevenbergMarquardtConfig:
         """The solver's own settings."""
         return LevenbergMarquardtConfig(
-            max_iterations=self.most, cost_tolerance=self.tolerance, time_limit=self.time_limit
+            max_iterations=self.most,
+            cost_tolerance=self.tolerance,
+            promise_tolerance=self.promise,
+            time_limit=self.time_limit,
         )
 
 

@@ -22,15 +22,30 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-CONTACT_ITERATIONS = 4
-"""More change the outer iteration no further."""
+FEW_ITERATIONS, CONTACT_ITERATIONS = 4, 20
+"""At most, of motion that is far from its best, and where contacts are turned over. More change the outer iteration no
+further, but for single stages that without have every step cut short."""
 
-CONTACT_TOLERANCE = 1e-8
+CONTACT_TOLERANCE = 1e-6
 """Change of a stage's sum of squares that ends its iterations before."""
 
+WORTH = 1.0
+"""Least decrease of a stage's sum of squares for which a contact is lifted or pressed that was not."""
 
-def solve_contacts(w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw) -> Array:
+
+def contact_iterations(turns: bool) -> int:
+    """Iterations of a stage at most."""
+    return CONTACT_ITERATIONS if turns else FEW_ITERATIONS
+
+
+def solve_contacts(
+    w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw, *, turns: bool = False
+) -> Array:
     """w (K, nc, 3) after Levenberg-Marquardt steps, each stage with its own damping.
+
+    If asked for, where a stage's sum of squares is larger than noise explains, each contact is turned over (w to -w:
+    one that pressed is lifted, one that hung presses), the best of all is taken, and so on while that is worth it: a
+    stage has a local minimum for each set of contacts that press.
 
     Args:
         w: (K, nc, 3) start.
@@ -38,7 +53,34 @@ def solve_contacts(w: Array, wanted: Array, columns: Array, velocity: Array, law
         columns: (K, nv, 3 nc) A.
         velocity: (K, nc, 3) z.
         law: contact model.
+        turns: whether contacts are turned over: not while the motion is far from its best, or a window's newest stages
+            wait for readings.
     """
+    most = contact_iterations(turns)
+    w, cost = _descend(w, wanted, columns, velocity, law, most)
+    expected = columns.shape[1] + columns.shape[2]
+    going = np.flatnonzero(cost + np.sum(wanted**2, axis=1) > expected)
+    for _ in range(w.shape[1] if turns else 0):
+        here, best = w[going], cost[going]
+        found = here.copy()
+        for contact_number in range(w.shape[1]):
+            turned = here.copy()
+            turned[:, contact_number] *= -1.0
+            turned, value = _descend(turned, wanted[going], columns[going], velocity[going], law, most)
+            better = value < best
+            found[better], best[better] = turned[better], value[better]
+        worth = best < cost[going] - WORTH
+        going, found, best = going[worth], found[worth], best[worth]
+        w[going], cost[going] = found, best
+        left = best + np.sum(wanted[going] ** 2, axis=1) > expected
+        going = going[left]
+    return w
+
+
+def _descend(
+    w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw, most: int
+) -> tuple[Array, Array]:
+    """w (K, nc, 3) and the (K,) sums of squares there, less that of `wanted`."""
     gram = columns.swapaxes(-1, -2) @ columns + np.eye(columns.shape[2]) / law.config.force_sigma**2
     linear = np.einsum("kvi,kv->ki", columns, wanted)
     w, damping, going = w.copy(), np.full(len(w), 1e-6), np.arange(len(w))
@@ -51,7 +93,7 @@ def solve_contacts(w: Array, wanted: Array, columns: Array, velocity: Array, law
         return slope, gap, cost
 
     slope, gap, cost = evaluate(w, going)
-    for _ in range(CONTACT_ITERATIONS):
+    for _ in range(most):
         here = w[going]
         by_force = law.force_jacobian(here)
         by_gap = contact.smooth_projection_jacobian(here, law.smoothing) * law.scale[:, None]
@@ -67,7 +109,7 @@ def solve_contacts(w: Array, wanted: Array, columns: Array, velocity: Array, law
         eased, raised = np.maximum(0.1 * damping[going], 1e-9), np.maximum(30.0 * damping[going], 1e-3)
         damping[going] = np.where(better, eased, raised)
         going = going[np.abs(gain) > CONTACT_TOLERANCE]
-    return w
+    return w, cost
 
 
 def _step(gram: Array, by_force: Array, by_gap: Array, gradient: Array, damping: Array) -> Array:

@@ -145,8 +145,13 @@ def solve_by_continuation(
     Returns:
         The problem at the configured smoothing and with its last weights, and its solution.
     """
-    config, limits, problem = problem.model.config, problem.limits, replace(problem, limits=None)
+    config, limits = problem.model.config, problem.limits
+    foot = problem.model.parameters.foot
+    # Corners of one foot share a load that the motion leaves open: to turn one over or hold its stage settles nothing.
+    alone = len(np.unique(foot)) == len(foot)
+    problem = replace(problem, limits=None, inner=problem.inner.turn_contacts() if alone else problem.inner)
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
+    settings = replace(settings, holds_stages=alone)
     contact = config.contact
     schedule = smoothing_schedule(contact.first_smoothing, contact.smoothing, contact.continuation)
     if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):

@@ -28,7 +28,11 @@ from sysid_nodes.models.rotations import cross
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
-from sysid_nodes.systems.prime.elimination import CONTACT_ITERATIONS, CONTACT_TOLERANCE, solve_contacts
+from sysid_nodes.systems.prime.elimination import (
+    CONTACT_TOLERANCE,
+    contact_iterations,
+    solve_contacts,
+)
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.surroundings import (
     add_columns,
@@ -58,6 +62,10 @@ class InnerRows(Protocol):
         """The same with the rows of the dynamics weighed by a factor (nv,), see `DynamicsRows.weigh`."""
         ...
 
+    def turn_contacts(self) -> InnerRows:
+        """The same, whose contacts are turned over where a stage fits badly (elimination.py)."""
+        ...
+
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """(K, nv) and (K, 6 nc) whitened, and the motion that sensors need."""
         ...
@@ -83,11 +91,17 @@ class ReferenceRows:
         base: of the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages.
+        turns: whether contacts are turned over at the configured smoothing (elimination.py).
     """
 
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    turns: bool = False
+
+    def turn_contacts(self) -> ReferenceRows:
+        """See `InnerRows`."""
+        return replace(self, turns=True)
 
     def weigh(self, factor: Array) -> ReferenceRows:
         """See `InnerRows`."""
@@ -126,8 +140,14 @@ class ReferenceRows:
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
         velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
-        inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law)
+        turns = self.turns and is_final(law)
+        inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, turns=turns)
         return np.concatenate([part.w[:1], inner, part.w[-1:]])
+
+
+def is_final(law: ContactLaw) -> bool:
+    """Whether the smoothing is the configured one and not a coarser one on the way."""
+    return law.smoothing <= law.config.smoothing
 
 
 class _Settled(NamedTuple):
@@ -148,14 +168,20 @@ class CompiledRows:
         base: the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages, for their torques and scales.
+        turns: whether contacts are turned over at the configured smoothing (elimination.py).
     """
 
     kernel: WindowKernel
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    turns: bool = False
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
     _settled: list[_Settled] = field(default_factory=list, repr=False, compare=False)
+
+    def turn_contacts(self) -> CompiledRows:
+        """See `InnerRows`."""
+        return replace(self, turns=True, _last={}, _settled=[])
 
     def weigh(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""
@@ -204,8 +230,9 @@ class CompiledRows:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
         part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
+        turns = self.turns and is_final(law)
         w, *found = self.kernel.solve_contacts(
-            point.q[first:], point.w[first:], part, CONTACT_ITERATIONS, CONTACT_TOLERANCE
+            point.q[first:], point.w[first:], part, contact_iterations(turns), CONTACT_TOLERANCE, turns
         )
         self._settled[:] = [] if first else [_Settled(point.q, w, around, found)]
         return w

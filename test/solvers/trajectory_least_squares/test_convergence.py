@@ -59,3 +59,10 @@ def test_what_rounding_hides_ends_it_where_no_tolerance_does() -> None:
     assert ConvergenceTest(0.0, 0.0).judge(hidden, SMALL, COST) is SolveStatus.CONVERGED_ROUNDING
     assert ConvergenceTest(0.0, 0.0).judge(hidden, HALF, COST) is None
     assert ConvergenceTest(0.0, 0.0).judge(trial(1e-9 * COST), SMALL, COST) is None
+
+
+@pytest.mark.parametrize(("promise", "damping", "idle"), [(0.5, SMALL, True), (0.6, SMALL, False), (0.5, HALF, False)])
+def test_a_step_that_promises_little_is_the_last(promise: float, damping: float, idle: bool) -> None:
+    """If it is not the damping that has it promise so little; none where nothing is said of it."""
+    assert ConvergenceTest(0.0, 0.0, 0.5).is_idle(promise, damping) == idle
+    assert not ConvergenceTest(0.0, 0.0).is_idle(promise, damping)

@@ -57,8 +57,9 @@ def test_compiled_rows_are_the_reference(name: str, law: str, unknown: float) ->
                 np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
     for found, wanted in zip(compiled.residuals(point), reference.residuals(point), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
-    for first in (0, 2):
-        ours, theirs = compiled.solve_contacts(point, first).w, reference.solve_contacts(point, first).w
+    turned = (replace(problem, inner=problem.inner.turn_contacts()) for problem in (compiled, reference))
+    for first, (mine, other) in ((0, (compiled, reference)), (2, (compiled, reference)), (0, turned)):
+        ours, theirs = mine.solve_contacts(point, first).w, other.solve_contacts(point, first).w
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
         np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
 
