@@ -72,11 +72,12 @@ def conclude(
         theta = _prior_posterior(own, model)
         draws, _ = _draws(theta, own, x, config, None)
     rows, covariance = parameters(own, prior, draws, theta, config)
-    if before is None and (short := too_short(fitted, kept, theta)):
+    if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     if wrong := contradictions(rows, fitted, kept, read):
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
-    findings = (*long_stages(problem, at.point), *findings)
+    if coarse := long_stages(problem, at.point):
+        status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
     if creeping := _creeping_joints(own, x, rows, covered):
         names = ", ".join(f"'{name}'" for name in creeping)

@@ -65,7 +65,7 @@ def long_stages(problem: MechanismProblem, point: Estimate) -> tuple[str, ...]:
         if way > _FAR:
             found.append(
                 f"after the impact at {impact.time:.4g} s a joint turns {way:.2g} rad in a stage of {1e3 * step:.3g} "
-                "ms: instants and intervals are not to be relied on, take shorter stages (bayesian.step)"
+                "ms, too far for instants and intervals that hold: take shorter stages (bayesian.step)"
             )
     return tuple(found)
 

@@ -83,9 +83,9 @@ def readings(run: Strikes, config: BayesianConfig, seed: int = 0) -> MechanismLo
 
 
 @cache
-def found_bounces() -> BayesianResult:
+def found_bounces(step: float = 0.004) -> BayesianResult:
     own, run = bounces()
-    config = setting("pendulum", 0.01, bounce_words(run))
+    config = setting("pendulum", step, bounce_words(run))
     return identify(readings(run, config), own.robot, config)
 
 
@@ -111,7 +111,7 @@ def test_a_pendulum_that_bounces_is_told_with_its_restitution() -> None:
     assert len(run.struck) == 3
     result = found_bounces()
     assert result.status is BayesianStatus.FOUND, result.findings
-    check_truths(result, {"foot:wall.restitution": RESTITUTION}, relative=0.05)
+    check_truths(result, {"foot:wall.restitution": RESTITUTION}, relative=0.06)
     check_truths(
         result, {"elbow.viscous": own.viscous[1], "lower.Iyy": 0.006 + 0.6 * (0.15**2 + 0.02**2)}, relative=0.1
     )
@@ -140,10 +140,13 @@ def test_a_leg_that_lands_stands_and_leaves() -> None:
     check_truths(result, truths, relative=0.08)
 
 
-def test_stages_too_long_beside_an_impact_are_said_to_be() -> None:
-    """The pendulum's at 10 ms are, the leg's at 4 ms are not."""
-    assert [words for words in found_bounces().findings if "a joint turns" in words]
-    assert not [words for words in found_hops().findings if "a joint turns" in words]
+def test_nothing_is_claimed_of_stages_too_long_beside_an_impact() -> None:
+    """The pendulum's at 10 ms are, with which intervals of 95 % held half of the friction; at 4 ms neither is."""
+    coarse = found_bounces(0.01)
+    assert coarse.status is BayesianStatus.STALLED
+    assert "a joint turns" in coarse.findings[0] and "take shorter stages (bayesian.step)" in coarse.findings[0]
+    for fine in (found_bounces(), found_hops()):
+        assert not [words for words in fine.findings if "a joint turns" in words]
 
 
 def check_all_derivatives(config: BayesianConfig, robot: Robot, log: MechanismLog, group: int) -> None:
