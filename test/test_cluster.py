@@ -41,7 +41,7 @@ def test_a_scheduler_that_nobody_runs_is_bad_input() -> None:
         connect("nonsense://x")
 
 
-@pytest.mark.parametrize("deaths", [1, cluster._STARTS])
+@pytest.mark.parametrize("deaths", [1, pytest.param(cluster._STARTS, marks=pytest.mark.slow)])
 def test_a_process_that_is_killed_while_it_starts_is_started_again(deaths: int, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     starts.mkdir()
