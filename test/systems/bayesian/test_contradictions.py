@@ -15,6 +15,11 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
 from sysid_nodes.systems.bayesian import MechanismLog, identify
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
+from sysid_nodes.systems.bayesian.contradictions import _unexplained_joints
+from sysid_nodes.systems.bayesian.descent import fit
+from sysid_nodes.systems.bayesian.knowledge import Readings
+from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+from sysid_nodes.systems.bayesian.noise import Correlation
 
 Array = npt.NDArray[np.float64]
 Change = Callable[[MechanismLog], MechanismLog]
@@ -72,3 +77,12 @@ def test_an_encoder_that_never_changes_is_named() -> None:
     log = read(SHORT)
     log.position[:, 0] = 0.1
     assert "reads the same throughout: 'hip'; were it stuck" in " ".join(identified(log).findings)
+
+
+@pytest.mark.parametrize(("turned", "missed"), [(1.0, ()), (-1.0, ("crank_motor",))])
+def test_what_is_much_more_than_readings_scatter_by_is_the_model_s(turned: float, missed: tuple[str, ...]) -> None:
+    """However white it looks, and settled: a log may be too short to show for how long it lasts."""
+    log, config = scaled(1.0, turned)(read(LONG)), replace(CONFIG, search=SearchConfig(starts=1))
+    fitted = replace(fit(build_mechanism(leg(), config, power=True), log, config, None), settled=True)
+    white = Correlation(np.ones(2), 1.0, np.zeros((0, 0)))
+    assert _unexplained_joints(fitted, white, Readings.of(log.torque, None)) == missed
