@@ -9,34 +9,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from shared.gen3_scene import START
+from shared.small_motions import MIDDLE, SMALL_MOTIONS
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.actuators.stand import Drives, move_on_stand
 from sysid_nodes.systems.actuators import ActuatorConfig, identify_actuators
 
-# An empty hand and small motions, for the independent checker is coarser than the certifier.
-HAND = """/**:
-  ros__parameters:
-    robot: kinova_gen3
-    prior:
+# An empty hand.
+HAND = (
+    SMALL_MOTIONS
+    + """    prior:
       lower: [1.2, -0.1, -0.1, -0.4, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1]
       upper: [2.0, 0.1, 0.1, -0.05, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
-    known_robot:
-      inertia_relative: 0.02
-      friction_relative: 0.02
-    certifier:
-      intervals: 32
-      torque_margin: 4.0
-    planner:
-      duration: 1.6
-      replan: 0.8
-      k_range: [0.3]
-      excite:
-        duration: 1.6
 """
-MIDDLE = "--middle=" + ",".join(f"{x:.4f}" for x in START)
+)
 
 
 @pytest.fixture(scope="module")

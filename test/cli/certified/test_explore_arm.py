@@ -10,32 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.gen3_scene import START
+from shared.small_motions import MIDDLE, SMALL_MOTIONS
 
 from sysid_nodes.cli.main import main
 from sysid_nodes.data import PARAMETER_NAMES
 from sysid_nodes.data.config import read_parameters
 
-# Small motions; the prior is wider than what is known after a motion.
-HAND = """/**:
-  ros__parameters:
-    robot: kinova_gen3
-    known_robot:
-      inertia_relative: 0.02
-      friction_relative: 0.02
-    certifier:
-      intervals: 32
-      torque_margin: 4.0
-    planner:
-      duration: 1.6
-      replan: 0.8
-      k_range: [0.3]
-      excite:
-        duration: 1.6
-"""
+# The prior is wider than what is known after a motion.
 LOWER = [1.2, -0.1, -0.1, -0.4, -0.1, -0.1, -0.1, -0.1, -0.1, -0.1]
 UPPER = [2.0, 0.1, 0.1, -0.05, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
-MIDDLE = "--middle=" + ",".join(f"{x:.4f}" for x in START)
 
 Explore = Callable[..., int]
 
@@ -44,7 +27,7 @@ Explore = Callable[..., int]
 def explore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Explore:
     # The schema has a test of its own; here the parts matter that a motion rests on.
     monkeypatch.setattr("sysid_nodes.cli.certified.explore.validate_interval", lambda document, **_: document)
-    (tmp_path / "hand.yaml").write_text(HAND, encoding="utf-8")
+    (tmp_path / "hand.yaml").write_text(SMALL_MOTIONS, encoding="utf-8")
     rows = [{"name": n, "lower": a, "upper": b} for n, a, b in zip(PARAMETER_NAMES, LOWER, UPPER, strict=True)]
     config = {"known_robot.inertia_relative": 0.02, "known_robot.friction_relative": 0.02, "window.duration": 0.1}
 
