@@ -7,7 +7,7 @@ each joint by itself with the body as last estimated, then the body from all joi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,13 @@ STILL = 0.02
 _ROUNDS = 4
 _HEAVY = 0.25
 """Joints that hold less than this share of the largest rigid torque are light."""
+
+_SHOWN = 0.5
+"""Share of what a joint carries that its reading must not surely lack for friction to tell the sign: where others swing
+a joint whose motor idles or brakes, what is described and read are at odds by more than friction is."""
+
+_SURELY = 3.0
+"""Standard deviations."""
 
 _UNITS = (1.0, 1000.0)
 _TOLERANCE = 5.0
@@ -86,6 +93,8 @@ def _joint(means: WindowMeans, rigid: Array, k: int, *, carries: bool, last: boo
     """Joint k by what it carries, and where that leaves doubt in the last round by how its friction turns as well."""
     reading, own, motion = means.reading[:, k], rigid[:, k], means.motion[:, k]
     fit = fit_joint(means.t, reading, own, motion, carries=carries)
+    if last and carries and not fit.is_measured and fit.factor + _SURELY * fit.factor_error < _SHOWN:
+        return replace(fit, evidence=0.0)
     if not last or fit.evidence > CERTAIN or np.ptp(means.place[:, k]) < STILL:
         return fit
     others = np.column_stack([own, motion[:, 1:]])

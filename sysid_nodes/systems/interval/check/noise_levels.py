@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.ndimage import median_filter
 
 from sysid_nodes.data.joint_samples import JointSamples
 
@@ -14,14 +15,16 @@ Array = npt.NDArray[np.float64]
 
 _SHARE_ON_GRID = 0.98
 _TYPICAL = 1.4826
+_SINGLE = 5
+"""Readings whose median leaves out two wrong ones in a row, and leaves all as they are where they rise or fall."""
 
 
 @dataclass(frozen=True)
 class NoiseLevels:
     """Attributes, (n,) each: encoder_step, the positions' grid [rad], 0 where there is none; velocity, the largest
     difference between the mean velocity of two samples and what the position did between them, but for one in a
-    hundred [rad/s]; acceleration, the largest between two samples [rad/s2]; torque, the standard deviation of noise
-    from sample to sample [N m]; torque_rate, the largest change [N m/s].
+    hundred [rad/s]; acceleration, the largest between two samples, single wrong readings left out [rad/s2]; torque,
+    the standard deviation of noise from sample to sample [N m]; torque_rate, the largest change [N m/s].
     """
 
     encoder_step: Array
@@ -38,7 +41,7 @@ def noise_levels(samples: JointSamples, max_gap: float) -> NoiseLevels:
     steps = dt[good][:, None]
     moved = np.diff(samples.q, axis=0)[good]
     mean_speed = (0.5 * (samples.qd[1:] + samples.qd[:-1]))[good]
-    gained = np.diff(samples.qd, axis=0)[good]
+    gained = np.diff(median_filter(samples.qd, size=(_SINGLE, 1)), axis=0)[good]
     torque = np.diff(samples.tau, axis=0)[good]
     encoder = np.array([_grid(column) for column in samples.q.T])
     mismatch = np.abs(moved - mean_speed * steps)

@@ -23,6 +23,7 @@ from sysid_nodes.systems.interval.check.arm_check import check_arm
 from sysid_nodes.systems.interval.check.arm_fit import SURE, ArmFit
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.mending import parameter_lines
+from sysid_nodes.systems.interval.check.noise_levels import noise_levels
 from sysid_nodes.systems.interval.check.rounds import check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, sign_and_unit
@@ -97,6 +98,29 @@ def test_only_what_no_stated_error_explains_is_a_finding(gen3: Problem) -> None:
         assert size <= found[6] <= 8.0 * size + 1e-6
     pushed = check_arm(robot, config, replace(read, tau=read.tau + push)).findings
     assert any(finding.kind == "noise" and finding.subject == "joint_7" for finding in pushed)
+
+
+def test_an_idle_motor_that_brakes_is_not_connected_the_wrong_way_round(gen3: Problem) -> None:
+    """As on a real double pendulum: others swing the joint, and the little that is read of its torque brakes."""
+    good = simulated(gen3)
+    idle = good.tau.copy()
+    idle[:, 1] = -0.3 * good.qd[:, 1]
+    check = check_arm(gen3.robot, IntervalIdentifierConfig(), replace(good, tau=idle), thorough=False)
+    assert check.fit is not None and check.fit.joints[1].evidence == 0.0
+    assert not kinds(check.findings) & {"torque_sign", LIKELY_SIGN}
+
+
+def test_two_wrong_velocities_in_a_row_are_no_acceleration(gen3: Problem) -> None:
+    good = simulated(gen3)
+    wrong = good.qd.copy()
+    wrong[500:502, 2] += np.array([3.0, -7.0])
+    clean, found = (
+        noise_levels(JointSamples(gen3.robot.joint_names, good.t, good.q, velocity, good.tau), 0.05).acceleration
+        for velocity in (good.qd, wrong)
+    )
+    assert np.all(found <= 2.0 * clean)  # hundreds without the median, which may be the sample two beside
+    largest = np.abs(np.diff(good.qd, axis=0) / np.diff(good.t)[:, None]).max(axis=0)
+    np.testing.assert_allclose(clean, largest, rtol=0.01)  # where velocities rise or fall, all of them stay
 
 
 def test_a_delay_is_measured(gen3: Problem) -> None:
