@@ -88,7 +88,8 @@ def _in_degrees(q: Array, moved: Array, qd: Array, ratio: float, limit: float, t
         return True, f"position jumps by {turns.max():.4g}, a turn in degrees"
     if 5.5 < jumps.max(initial=0.0) < 6.5:
         return False, ""
-    if reach > min(_BEYOND * limit, _SEVERAL_TURNS):
+    within = limit if np.isfinite(limit) else 0.0  # of a joint that turns several times, and is described so
+    if reach > max(within, min(_BEYOND * limit, _SEVERAL_TURNS)):
         bound = f"{limit:.3g} rad" if np.isfinite(limit) else "any turn of an arm"
         return True, f"position reaches {reach:.4g}, beyond {bound}"
     slow = abs(ratio - 1.0) <= _FITS  # position and velocity are of one unit

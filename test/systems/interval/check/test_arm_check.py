@@ -322,6 +322,14 @@ def test_the_signals_of_the_default_are_the_paper_s() -> None:
     assert IntervalIdentifierConfig().signals == SignalsConfig()
 
 
+@pytest.mark.parametrize(("limit", "degrees"), [(20.0, False), (6.3, True), (np.inf, True)])
+def test_a_joint_that_is_described_to_turn_several_times_does(limit: float, degrees: bool) -> None:
+    """16 rad: within its limit as on a real pendulum, else no arm's joint gets there."""
+    t = np.arange(2000) / 200.0
+    q, close = 16.0 * np.sin(t), np.ones(len(t) - 1, dtype=bool)
+    assert angle_units(t, q, 16.0 * np.cos(t), close, limit=limit, top_speed=30.0).degrees is degrees
+
+
 def test_a_joint_that_creeps_over_its_encoders_steps_is_not_taken_for_one_in_degrees() -> None:
     """Single samples move by no step or by one, and those by one move 57 times as fast as the joint does."""
     t = np.arange(20000) / 1000.0
