@@ -6,7 +6,8 @@ physically consistent, with the uncertainty that the data leave. Of a legged rob
 prime_estimator), the gains of its drives from a walk of the whole robot with a known mass: a parameter file with them.
 Methods, of arms:
   interval   box and rows of all values that the data allow, errors being bounded as stated (the default)
-  bayesian   the box and rows of a posterior that begins with what known_robot states: probable, not proven
+  bayesian   the box and rows of a posterior that begins with what known_robot states: probable, not proven; its own
+             options by --set bayesian.KEY=VALUE, the file is the interval identifier's
   both       the former with the latter's estimate; exit status 3 where the two exclude each other
 
 examples:
