@@ -41,6 +41,9 @@ _JOINTS, _FOOT, _TILT = 0.02, 2e-3, np.radians(3.0)
 _SHARE, _ROTORS = 0.03, 0.3
 """Standard deviations of gains by kind and in common and of the links' masses, and that of the rotors: the priors'."""
 
+_LATE = {"imu": 3e-3, "mocap": 5e-3}
+"""Standard deviations of how late streams are [s]: the priors'."""
+
 _DOUBTED = ("DOUBTFUL", "LOST")
 
 _INERTIA = {"Ixx": 4, "Iyy": 6, "Izz": 9}
@@ -68,6 +71,16 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
         "soft ground, control at 250 Hz",
         lambda _: World(ground=GroundConfig(friction=0.7, time_constant=0.02)),
         (BATCH,),
+    ),
+    "softer": ("ground twice as soft", lambda _: World(ground=GroundConfig(0.7, 0.04)), (BATCH, HORIZON)),
+    "imu": ("an IMU that is 5 ms late", lambda _: World(late={"imu": 0.005}), (BATCH, HORIZON)),
+    "mocap": ("motion capture that is 10 ms late", lambda _: World(late={"mocap": 0.01}), (BATCH, HORIZON)),
+    "uneven": ("footholds up to 5 mm above and below", lambda _: World(footholds=0.005), (BATCH, HORIZON)),
+    "steps": ("footholds up to 2 cm above and below", lambda _: World(footholds=0.02), (BATCH, HORIZON)),
+    "footholds": (
+        "footholds up to 2 cm above and below, said to be of 1 cm",
+        lambda _: World(footholds=0.02, options={"prime.contact.foothold_sigma": 0.01}),
+        (BATCH, HORIZON),
     ),
     "thigh": (
         "half a kilogram on a thigh, thigh and torso unknown",
@@ -103,6 +116,10 @@ def draw(seed: int, robot: str = "go2") -> World:
         tilt=tuple(_TILT * rng.uniform(-1.0, 1.0, 2) / np.sqrt(2.0)),
         ground=GroundConfig(friction=float(rng.uniform(0.4, 0.9)), time_constant=float(rng.uniform(0.005, 0.02))),
         control=float(rng.choice([0.002, 0.004, 0.01])),
+        late={
+            "imu": float(_LATE["imu"] * rng.standard_normal()),
+            "mocap": float(_LATE["mocap"] * rng.standard_normal()),
+        },
     )
 
 

@@ -40,6 +40,7 @@ from sysid_nodes.simulation.legged import (
     Reading,
 )
 from sysid_nodes.simulation.legged.load import LoadConfig
+from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 from shared.legged_log import average_forces
@@ -67,6 +68,8 @@ class World:
         rotors: true armature over the described one.
         tilt: rotation vector of the ground in the world, about x and y [rad].
         ground: friction and compliance.
+        footholds: greatest height of a foothold above or below the ground [m].
+        late: how much later than it was true a reading is stamped, of the streams joints, imu and mocap by name [s].
         control: period of the robot's controller [s].
         torques: whether joint states have any.
         load: of the robot; None: of its torso, drawn by the seed.
@@ -84,6 +87,8 @@ class World:
     rotors: float = 1.0
     tilt: tuple[float, float] = (0.0, 0.0)
     ground: GroundConfig = field(default_factory=lambda: GroundConfig(friction=0.7))
+    footholds: float = 0.0
+    late: dict[str, float] = field(default_factory=dict)
     control: float = 0.004
     torques: bool = True
     load: LoadConfig | None = None
@@ -124,6 +129,8 @@ def walk(world: World, seed: int) -> Walk:
         motion=world.motion,
         load=world.load or load,
         ground=world.ground,
+        footholds=world.footholds,
+        sensors=from_flat(LeggedSensorsConfig, {f"{name}.stamp_offset": by for name, by in world.late.items()}),
         timestep=TIMESTEP,
         tick=max(0.002, TIMESTEP),
         control_period=world.control,

@@ -43,11 +43,12 @@ class WindowSurroundings(NamedTuple):
         inertia: (n + 1, 10) parameters of every body.
         offsets: (nc, 3) centres of the contact spheres in their bodies' frames [m].
         friction: (4, n) of the joints: Coulomb, viscous, offset, armature.
-        ground: (3,) height above the level ground [m], and slope about its two tangents [rad].
+        ground: (4,) height above the level ground [m], slope about its two tangents [rad], and give [m/N].
         smoothing: of the contacts [J].
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
         force_sigma: of the prior on forces [N].
+        rises: (K, nc) by which the ground below each contact sphere is higher than the plane [m].
     """
 
     inertia: Array
@@ -58,6 +59,7 @@ class WindowSurroundings(NamedTuple):
     torque: Array
     scale: Array
     force_sigma: float
+    rises: Array
 
 
 class WindowColumns(NamedTuple):
@@ -66,8 +68,9 @@ class WindowColumns(NamedTuple):
     Attributes:
         bodies: (nb,) identified; their parameters have the first 10 nb columns.
         slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
-        at: (7,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
-            joints' friction and armature, column of the other links' masses, each -1 where there is none; and p.
+        at: (8,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
+            joints' friction and armature, columns of the other links' masses and of the ground's give, each -1 where
+            there is none; and p.
         foot: (nc,) foot that each contact sphere belongs to.
         shares: (n, g) gains that add up to each drive's.
         factor: (n,) 1 plus its gain.
@@ -75,6 +78,7 @@ class WindowColumns(NamedTuple):
         weight: (p,) gradient of the logarithm of the robot's mass, in units of which disturbances and the forces' prior
             are.
         rotors: (n,) derivative of the joints' armature by its column [kg m2].
+        rise: (K, nc) columns of the heights of single footholds, -1 where there is none.
     """
 
     bodies: npt.NDArray[np.int64]
@@ -86,6 +90,7 @@ class WindowColumns(NamedTuple):
     limits: Array
     weight: Array
     rotors: Array
+    rise: npt.NDArray[np.int64]
 
 
 class WindowKernel(Protocol):

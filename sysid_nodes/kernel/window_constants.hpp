@@ -12,6 +12,7 @@ inline void WindowKernel::check(const Configurations &q, const Variables &w, con
   require(around.offsets.shape(0) == nc_ && around.friction.shape(1) == n_, "offsets or friction do not fit the robot");
   require(around.torque.shape(0) + 2 == q.shape(0) && around.torque.shape(1) == n_, "torques have the wrong shape");
   require(around.scale.shape(0) + 2 == q.shape(0) && around.scale.shape(1) == nv_, "scales have the wrong shape");
+  require(around.rises.shape(0) + 2 == q.shape(0) && around.rises.shape(1) == nc_, "heights have the wrong shape");
 }
 
 inline void WindowKernel::check(const Columns &columns) const {
@@ -31,8 +32,10 @@ inline void WindowKernel::check(const Columns &columns) const {
                       columns.rotors.shape(0) == n_;
   require(joints && columns.foot.shape(0) == nc_, "columns do not fit the robot");
   require(columns.height() >= 0 && fits(columns.height(), 1) && fits(columns.tilt(), 2) && fits(columns.feet(), 3 * feet) &&
-              fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1),
+              fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1) &&
+              fits(columns.give(), 1),
           "columns do not fit");
+  for (std::size_t i = 0; i < columns.rise.size(); ++i) require(fits(columns.rise.data()[i], 1), "columns do not fit");
 }
 
 inline void WindowKernel::set_surroundings(const Surroundings &around) {
@@ -41,6 +44,7 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
   friction_ = MapOf<RowMajor>(around.friction.data(), 4, n_);
   force_sigma_ = around.force_sigma;
   plane_height_ = level_height_ + around.ground.data()[0];
+  give_ = around.ground.data()[3] / (dt_ * mu_);
   // The level axes turned by R = exp(turn); dR = R [J turn'] with the inverse of the logarithm's derivative.
   const Vector3 turn = level_.bottomRows<2>().transpose() * MapOf<stage_math::Vector2>(around.ground.data() + 1);
   const double angle = turn.norm();
@@ -68,7 +72,13 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
     rows.block(0, 10 * b, nv_, 10).noalias() =
         stage.scale.asDiagonal() * (regressor * MapOf<RowMajor>(columns.slopes.data() + 100 * b, 10, 10));
   }
-  for (std::size_t c = 0; c < nc_; ++c) rows(nv_ + 3 * c, columns.height()) = -scale_[0] / (dt_ * mu_);
+  const double per_gap = scale_[0] / (dt_ * mu_);
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const int64_t own = columns.rise.data()[k * nc_ + c];
+    rows(nv_ + 3 * c, columns.height()) = -per_gap;
+    if (own >= 0) rows(nv_ + 3 * c, own) = -per_gap;
+    if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * stage.force[3 * c];
+  }
   if (columns.tilt() >= 0) add_tilt(motion, k, stage, columns.tilt(), rows);
   if (columns.feet() >= 0) add_feet(motion, k, stage, columns, rows);
   for (std::size_t j = 0; j < n_; ++j) {

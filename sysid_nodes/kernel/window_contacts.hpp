@@ -2,7 +2,7 @@
 // A stage's contact variables at their best for its motion: systems/prime/elimination.py. Included by window_kernel.hpp.
 #pragma once
 
-// |wanted + columns f(w)|^2 + |S (z - p(w))|^2 + |f / sigma|^2 of one stage, and room to lower it.
+// |wanted + columns f(w)|^2 + |S (z + give f_n(w) - p(w))|^2 + |f / sigma|^2 of one stage, and room to lower it.
 class WindowKernel::ContactFit {
  public:
   explicit ContactFit(const WindowKernel &robot)
@@ -74,6 +74,7 @@ class WindowKernel::ContactFit {
           robot_.per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing_).value);
       at.gap.segment<3>(3 * c) = robot_.scale_.cwiseProduct(
           stage_->velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing_).value);
+      at.gap[3 * c] += robot_.scale_[0] * robot_.give_ * force_[3 * c];
     }
     at.slope = linear_;
     at.slope.noalias() += gram_ * force_;
@@ -86,6 +87,7 @@ class WindowKernel::ContactFit {
       const Vector3 here = at.w.segment<3>(3 * c);
       by_force_[c] = -(robot_.per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing_).slope);
       by_gap_[c] = robot_.scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing_).slope;
+      by_gap_[c].row(0) -= robot_.scale_[0] * robot_.give_ * by_force_[c].row(0);
       step_.segment<3>(3 * c) = by_force_[c].transpose() * at.slope.segment<3>(3 * c) -
                                 by_gap_[c].transpose() * at.gap.segment<3>(3 * c);
       for (std::size_t d = 0; d <= c; ++d)
@@ -125,7 +127,7 @@ inline auto WindowKernel::solve_contacts(Configurations q, Variables w, nb::tupl
     for (std::size_t k = 0; k < inner; ++k) {
       double *here = best_data + nl * (k + 1);
       wanted(q, motion, k, around, stage);
-      touch(motion, k, false, stage);
+      touch(motion, k, around, false, stage);
       fit.set(stage, around.smoothing);
       fit.solve(iterations, tolerance, turns, here);
       write_residual(stage, here, around.smoothing, out_data + k * rows());

@@ -43,15 +43,17 @@ class WindowKernel : public FloatingModel {
         : inertia(nb::cast<decltype(inertia)>(from[0])), offsets(nb::cast<decltype(offsets)>(from[1])),
           friction(nb::cast<decltype(friction)>(from[2])), ground(nb::cast<decltype(ground)>(from[3])),
           smoothing(nb::cast<double>(from[4])), torque(nb::cast<Configurations>(from[5])),
-          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])) {}
+          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])),
+          rises(nb::cast<Configurations>(from[8])) {}
 
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
     In<double, nb::shape<4, -1>> friction;
-    In<double, nb::shape<3>> ground;
+    In<double, nb::shape<4>> ground;
     double smoothing;
     Configurations torque, scale;
     double force_sigma;
+    Configurations rises;
   };
 
   // Where the derivatives by the constants go, and what they need (kernel/window.py).
@@ -61,21 +63,23 @@ class WindowKernel : public FloatingModel {
           at(nb::cast<decltype(at)>(from[2])), foot(nb::cast<decltype(foot)>(from[3])),
           shares(nb::cast<Configurations>(from[4])), factor(nb::cast<decltype(factor)>(from[5])),
           limits(nb::cast<decltype(limits)>(from[6])), weight(nb::cast<decltype(weight)>(from[7])),
-          rotors(nb::cast<decltype(rotors)>(from[8])) {}
+          rotors(nb::cast<decltype(rotors)>(from[8])), rise(nb::cast<decltype(rise)>(from[9])) {}
 
     In<int64_t, nb::ndim<1>> bodies;
     In<double, nb::shape<-1, 10, 10>> slopes;
-    In<int64_t, nb::shape<7>> at;
+    In<int64_t, nb::shape<8>> at;
     In<int64_t, nb::ndim<1>> foot;
     Configurations shares;
     In<double, nb::ndim<1>> factor, limits, weight, rotors;
-    std::size_t count() const { return at.data()[6]; }
+    In<int64_t, nb::ndim<2>> rise;
+    std::size_t count() const { return at.data()[7]; }
     int64_t height() const { return at.data()[0]; }
     int64_t tilt() const { return at.data()[1]; }
     int64_t feet() const { return at.data()[2]; }
     int64_t gains() const { return at.data()[3]; }
     int64_t drives() const { return at.data()[4]; }
     int64_t masses() const { return at.data()[5]; }
+    int64_t give() const { return at.data()[6]; }
   };
 
   // (K, rows) residual of inner stages, and the motion that sensors need.
@@ -93,7 +97,7 @@ class WindowKernel : public FloatingModel {
       Stage stage(*this);
       for (std::size_t k = 0; k < inner; ++k) {
         wanted(q, motion, k, around, stage);
-        touch(motion, k, false, stage);
+        touch(motion, k, around, false, stage);
         write_residual(stage, w.data() + 3 * nc_ * (k + 1), around.smoothing, out_data + k * rows());
       }
     }
@@ -122,7 +126,7 @@ class WindowKernel : public FloatingModel {
       for (std::size_t k = 0; k < inner; ++k) {
         const double *here = w.data() + nl * (k + 1);
         wanted(q, motion, k, around, stage);
-        touch(motion, k, true, stage);
+        touch(motion, k, around, true, stage);
         write_residual(stage, here, around.smoothing, out_data + k * m);
         double *rows_stage = stage_data + k * m * 3 * nv_;
         dynamics_by_stage(q, motion, k, stage, terms, rows_stage);
@@ -174,7 +178,7 @@ class WindowKernel : public FloatingModel {
   void set_surroundings(const Surroundings &around);
   void follow(const Configurations &q, Motion &motion, bool derivatives);
   void wanted(const Configurations &q, const Motion &motion, std::size_t k, const Surroundings &around, Stage &stage);
-  void touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const;
+  void touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives, Stage &stage) const;
   void write_residual(Stage &stage, const double *w, double smoothing, double *out) const;
   void hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const;
   void dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k, const Stage &stage, Terms &terms,
@@ -196,7 +200,7 @@ class WindowKernel : public FloatingModel {
   double rest_;
   // Of the present call.
   Matrix3 axes_, axes_slope_[2];
-  double plane_height_, force_sigma_;
+  double plane_height_, force_sigma_, give_;
   RowMajor friction_;
   std::mutex mutex_;
 };

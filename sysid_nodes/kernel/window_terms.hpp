@@ -85,8 +85,9 @@ inline void WindowKernel::wanted(const Configurations &q, const Motion &motion, 
   }
 }
 
-// Contact velocities z at inner stage k, and their whitened derivatives.
-inline void WindowKernel::touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const {
+// Contact velocities z of ground that does not give at inner stage k, and their whitened derivatives.
+inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives,
+                                Stage &stage) const {
   const Eigen::Matrix<double, 2, 3> tangents = axes_.bottomRows<2>();
   for (std::size_t c = 0; c < nc_; ++c) {
     const std::size_t previous = k * nc_ + c, own = previous + nc_, following = own + nc_;
@@ -95,7 +96,7 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, bool deriva
         tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
         0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
     const double root = stage.root[c] = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
-    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_;
+    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_ - around.rises.data()[k * nc_ + c];
     stage.velocity[3 * c] = gap / (dt_ * mu_) + (coulomb_ ? root - rounding_ : 0.0);
     stage.velocity.segment<2>(3 * c + 1) = slip;
     if (!derivatives) continue;
@@ -128,6 +129,7 @@ inline void WindowKernel::write_residual(Stage &stage, const double *w, double s
         per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing).value);
     all.segment<3>(nv_ + 3 * c) =
         scale_.cwiseProduct(stage.velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing).value);
+    all[nv_ + 3 * c] += scale_[0] * give_ * stage.force[3 * c];
   }
   all.head(nv_) = stage.wanted + stage.columns * stage.force;
   all.tail(3 * nc_) = stage.force / force_sigma_;
@@ -208,6 +210,7 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
     all.block(0, 3 * c, nv_, 3) = stage.columns.middleCols<3>(3 * c) * by_force;
     all.block<3, 3>(nv_ + 3 * c, 3 * c) =
         -(scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope);
+    all.block<1, 3>(nv_ + 3 * c, 3 * c) += scale_[0] * give_ * by_force.row(0);
     all.block<3, 3>(nv_ + 3 * (nc_ + c), 3 * c) = by_force / force_sigma_;
   }
 }

@@ -52,6 +52,7 @@ def build_legged_mujoco(
     ground: GroundConfig,
     *,
     timestep: float,
+    footholds: bool = False,
 ) -> mujoco.MjModel:
     """A floating-base robot over level ground; only its contact spheres and its shell touch the ground.
 
@@ -65,6 +66,7 @@ def build_legged_mujoco(
         shell: shapes that touch the ground only when the robot falls.
         ground: friction and compliance.
         timestep: [s].
+        footholds: whether each contact point has ground of its own, a plane of the name ``foothold`` that may be moved.
 
     Raises:
         RobotError: the robot has a fixed base, joints that are not revolute, no contact points or no IMU.
@@ -78,7 +80,7 @@ def build_legged_mujoco(
     floor = spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
     _set_contact(floor, ground, collides_with=1, seen_by=2)
     parts = _add_bodies(spec, robot, bodies)
-    _add_feet(spec, parts, robot, ground)
+    _add_feet(spec, parts, robot, ground, footholds=footholds)
     _add_shell(parts, robot, shell, ground)
     _add_accelerometer(spec, parts, robot)
     model = spec.compile()
@@ -133,13 +135,25 @@ def _add_bodies(spec: mujoco.MjSpec, robot: Robot, bodies: Sequence[pinocchio.In
     return parts
 
 
-def _add_feet(spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot, ground: GroundConfig) -> None:
+def foothold(point: str) -> str:
+    """Name of the ground that a contact point has for its own."""
+    return f"{point}_foothold"
+
+
+def _add_feet(
+    spec: mujoco.MjSpec, parts: Sequence[mujoco.MjsBody], robot: Robot, ground: GroundConfig, *, footholds: bool
+) -> None:
     for point in robot.contacts:
         geom = parts[robot.model.getJointId(point.joint)].add_geom(
             name=point.name, type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[point.radius, 0.0, 0.0], pos=point.position
         )
         geom.contype, geom.conaffinity, geom.mass = 0, 0, 0.0
-        _add_pair(spec, point.name, ground)
+        floor = "ground"
+        if footholds:
+            floor = foothold(point.name)
+            plane = spec.worldbody.add_geom(name=floor, type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
+            plane.contype, plane.conaffinity = 0, 0
+        _add_pair(spec, floor, point.name, ground)
 
 
 def _add_shell(parts: Sequence[mujoco.MjsBody], robot: Robot, shell: Sequence[Primitive], ground: GroundConfig) -> None:
@@ -171,14 +185,14 @@ def _set_contact(geom: mujoco.MjsGeom, ground: GroundConfig, *, collides_with: i
     geom.mass = 0.0
 
 
-def _add_pair(spec: mujoco.MjSpec, name: str, ground: GroundConfig) -> None:
-    """Contact of a foot with the ground, its friction stiffer than its normal direction.
+def _add_pair(spec: mujoco.MjSpec, floor: str, name: str, ground: GroundConfig) -> None:
+    """Contact of a foot with its ground, its friction stiffer than its normal direction.
 
     A friction row brakes the velocity v = J qd of the contact by J qdd = -v / tau' and leaves out dJ/dt qd: a foot
     that sticks while the robot moves creeps at about tau' dJ/dt qd, 3 mm/s on the Go2 with 0.01 s for friction too.
     Real feet do not, and only an explicit pair has a reference of its own for friction.
     """
-    pair = spec.add_pair(geomname1="ground", geomname2=name, condim=3)
+    pair = spec.add_pair(geomname1=floor, geomname2=name, condim=3)
     pair.friction = [ground.friction, ground.friction, 0.0, 0.0, 0.0]
     pair.solref[:2] = [ground.time_constant, ground.damping_ratio]
     pair.solreffriction[:2] = [ground.friction_time_constant, 1.0]

@@ -11,13 +11,14 @@ from sysid_nodes.data.config import option
 from sysid_nodes.models import rotations
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors.frame_motion import SensorFrame
+from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
-from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
+from sysid_nodes.signals.channel_config import ValueKind
 from sysid_nodes.signals.samples import Samples
 
 
 @dataclass(frozen=True)
-class BaseVelocityConfig(ChannelConfig):
+class BaseVelocityConfig(LateConfig):
     """Linear velocity from odometry. Do not use one that was differentiated from a position used as well.
 
     The axes are those of the readings, whatever frame their messages name.

@@ -10,13 +10,14 @@ import numpy as np
 from sysid_nodes.data.config import option
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors.frame_motion import SensorFrame
+from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
-from sysid_nodes.signals.channel_config import WINDOWS, ChannelConfig, ValueKind, Window
+from sysid_nodes.signals.channel_config import WINDOWS, ValueKind, Window
 from sysid_nodes.signals.samples import Samples
 
 
 @dataclass(frozen=True)
-class GyroscopeConfig(ChannelConfig):
+class GyroscopeConfig(LateConfig):
     """Gyroscope."""
 
     largest: float = option(50.0, "a reading with a larger component is garbage", unit="rad/s", minimum=0.0)

@@ -11,8 +11,9 @@ from sysid_nodes.data.config import option
 from sysid_nodes.models import rotations
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors.frame_motion import SensorFrame
+from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
-from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
+from sysid_nodes.signals.channel_config import ValueKind
 from sysid_nodes.signals.samples import Samples
 
 _SMALL = 1e-4
@@ -23,7 +24,7 @@ _UPSIDE_DOWN = 1e-3
 
 
 @dataclass(frozen=True)
-class ImuOrientationConfig(ChannelConfig):
+class ImuOrientationConfig(LateConfig):
     """Orientation from an IMU."""
 
     link: str = option("", "URDF link that carries it; empty for the robot's IMU link")

@@ -12,18 +12,25 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models import rotations
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors.frame_motion import Pose, SensorFrame
+from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
-from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
+from sysid_nodes.signals.channel_config import ValueKind
 from sysid_nodes.signals.samples import Samples
 
 
 @dataclass(frozen=True)
-class MocapPoseConfig(ChannelConfig):
+class MocapPoseConfig(LateConfig):
     """Motion capture of a cluster of markers."""
 
     rate: float = option(100.0, "rate that the stream should have", unit="Hz", minimum=0.1, maximum=1e5)
     max_gap: float = option(
         0.05, "readings farther apart are not connected: steps in between go without", unit="s", minimum=1e-4
+    )
+    delay_sigma: float = option(
+        5e-3,
+        "prior standard deviation of an error of the delay against the joints', which is then estimated; 0: exact",
+        unit="s",
+        minimum=0.0,
     )
     largest: float = option(200.0, "a reading with a larger component is garbage", unit="m", minimum=0.0)
     link: str = option("", "URDF link that carries the markers; empty for the floating base")

@@ -23,6 +23,7 @@ from sysid_nodes.sensors.imu_orientation import ImuOrientationConfig, imu_orient
 from sysid_nodes.sensors.joint_position import JointPositionConfig, joint_position
 from sysid_nodes.sensors.joint_torque import JointTorqueConfig, joint_torque
 from sysid_nodes.sensors.joint_velocity import JointVelocityConfig, joint_velocity
+from sysid_nodes.sensors.late import LateConfig, LateSensor
 from sysid_nodes.sensors.messages import read_imu, read_joint_state, read_odometry, read_pose, read_twist
 from sysid_nodes.sensors.mocap_pose import MocapPoseConfig, mocap_pose
 from sysid_nodes.sensors.sensor import Array, Sensor
@@ -97,7 +98,14 @@ def build_sensors(robot: Robot, config: SensorsConfig) -> tuple[Sensor, ...]:
         RobotError: a sensor's link is unknown or does not move.
     """
     enabled = {name: entry for name, entry in sensor_configs(config).items() if entry.enabled}
-    return tuple(_BUILDERS[name](robot, entry) for name, entry in enabled.items())
+    return tuple(_in_its_time(_BUILDERS[name](robot, entry), entry) for name, entry in enabled.items())
+
+
+def _in_its_time(sensor: Sensor, config: ChannelConfig) -> Sensor:
+    """The sensor, late by an unknown time where its configuration says so."""
+    if not isinstance(config, LateConfig) or config.delay_sigma == 0.0:
+        return sensor
+    return LateSensor(sensor, config.delay_sigma)
 
 
 def channel_specs(sensors: Sequence[Sensor], config: SensorsConfig) -> dict[str, ChannelSpec]:

@@ -36,12 +36,17 @@ KNOWN = {
     "sensors.joint_position.offset_sigma": 0.0,
     "contact.foot_sigma": 0.0,
     "contact.tilt_sigma": 0.0,
+    "contact.compliance_sigma": 0.0,
     "inertia.links_sigma": 0.0,
     "process.coulomb": 0.0,
     "process.viscous": 0.0,
     "process.armature": 0.0,
+    **{
+        f"sensors.{name}.delay_sigma": 0.0
+        for name in ("gyroscope", "accelerometer", "imu_orientation", "mocap_pose", "base_velocity")
+    },
 }
-"""Options for a robot and a ground that are as described. What they cost otherwise: benchmarks.prime_world."""
+"""Options for a robot, a ground and clocks that are as described. What they cost otherwise: benchmarks.prime_world."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ def random_samples(sensor: Sensor, robot: Robot, states: States, rng: np.random.
         turns = [pinocchio.Quaternion(pinocchio.exp3(rng.normal(scale=0.5, size=3))) for _ in range(count)]
         bases = [pinocchio.Quaternion(*np.roll(q[3:7], 1)) for q in states.q]
         values[:, -4:] = [(base * turn).coeffs() for base, turn in zip(bases, turns, strict=True)]
-    return Samples(np.arange(count), values, rng.uniform(0.2, 2.0, count))
+    rates = rng.normal(size=(count, sensor.width - (sensor.kind is not ValueKind.VECTOR)))
+    return Samples(np.arange(count), values, rng.uniform(0.2, 2.0, count), rates)
 
 
 def parameter_count(sensor: Sensor) -> int:

@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"sysid: {bag}: {update.judgement.sentence}; nothing is written\n")
         return CONTRADICTION
     gain, sigma = drive_gains(update.estimate, robot, config.prime.sensors.joint_torque, source=str(bag))
+    sigma = sigma * np.sqrt(max(update.judgement.inflation, 1.0))  # where residuals are too large, as in result.json
     found = {_GAIN: [round(float(one), 5) for one in gain], f"{_GAIN}_sigma": _upwards(sigma)}
     write_atomically(args.out, parameter_file(values | found))
     kinds = joint_kinds(robot)[0]

@@ -11,6 +11,7 @@ import numpy as np
 from sysid_nodes.robots import ContactPoint
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.rollouts.state import pinocchio_state, rotation_of, set_state
+from sysid_nodes.simulation.legged.footholds import Footholds
 from sysid_nodes.simulation.legged.truth import TruthSample
 
 Torque = Callable[[Array, Array], Array]
@@ -25,10 +26,24 @@ class LeggedPlant:
         points: the k contact points.
         q: pinocchio configuration to start from, at rest.
         steps: integrator steps a tick.
+        footholds: greatest height of the ground of each foot, see ``Footholds`` [m]; 0: level.
+        rng: of their heights.
     """
 
-    def __init__(self, model: mujoco.MjModel, points: Sequence[ContactPoint], q: Array, *, steps: int) -> None:
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        points: Sequence[ContactPoint],
+        q: Array,
+        *,
+        steps: int,
+        footholds: float = 0.0,
+        rng: np.random.Generator | None = None,
+    ) -> None:
         self._model, self._data, self._steps = model, mujoco.MjData(model), steps
+        self._footholds = None
+        if footholds > 0.0:
+            self._footholds = Footholds(model, points, footholds, rng or np.random.default_rng(0))
         self._timestep = float(model.opt.timestep)
         self._radii = np.array([point.radius for point in points])
         self._geoms = np.array([model.geom(point.name).id for point in points])
@@ -83,6 +98,10 @@ class LeggedPlant:
         self._state = pinocchio_state(data)
         self.specific_force = specific
         position[:, 2] -= self._radii
+        ground = np.zeros(count)
+        if self._footholds is not None:
+            ground = self._footholds.height
+            self._footholds.move(position[:, 2])
         return TruthSample(
             time=time,
             duration=steps * self._timestep,
@@ -93,7 +112,7 @@ class LeggedPlant:
             force_mean=mean[:count],
             contact=active,
             position=position,
-            gap=position[:, 2],
+            gap=position[:, 2] - ground,
             other_mean=mean[count] + push,
         )
 

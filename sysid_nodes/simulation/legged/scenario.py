@@ -42,6 +42,13 @@ class LeggedSimulationConfig:
     control_period: float = option(0.004, "of the robot's own controller", unit="s", minimum=1e-3, maximum=0.01)
     timestep: float = option(0.001, "of the integrator, a fraction of the tick", unit="s", minimum=1e-4, maximum=2e-3)
     drop: float = option(0.0, "height above the ground at which the feet start", unit="m", minimum=0.0)
+    footholds: float = option(
+        0.0,
+        "greatest height of the ground above or below zero: a foot finds another one after every swing",
+        unit="m",
+        minimum=0.0,
+        maximum=0.05,
+    )
     vendor_order: bool = option(False, "publish the joints in the order of the vendor's messages")
     history: float = option(60.0, "truth that is kept", unit="s", minimum=0.1)
     load: LoadConfig = section(LoadConfig, "unknown load of the torso")

@@ -41,7 +41,7 @@ class LeggedRobotSim:
     """A legged robot under its scripted controller, with sensors and hidden truth.
 
     Args:
-        rng: source of all sensor noise; the motion itself is deterministic.
+        rng: source of all sensor noise, and of the heights of footholds; else the motion is deterministic.
         start: stamp of simulated time zero [s].
         faults: what goes wrong with the sensors' streams.
 
@@ -77,11 +77,17 @@ class LeggedRobotSim:
         self._config, self._start, self._ticks = config, start, 0
         body, bodies = loaded_bodies(robot, config.load)
         model = build_legged_mujoco(
-            with_friction(robot, config.drive), bodies, shell(robot), config.ground, timestep=config.timestep
+            with_friction(robot, config.drive),
+            bodies,
+            shell(robot),
+            config.ground,
+            timestep=config.timestep,
+            footholds=config.footholds > 0.0,
         )
         q = standing_configuration(robot)
         q[2] += config.drop
-        self._plant = LeggedPlant(model, robot.contacts, q, steps=steps)
+        heights = rng.spawn(1)[0]
+        self._plant = LeggedPlant(model, robot.contacts, q, steps=steps, footholds=config.footholds, rng=heights)
         self._torque = np.zeros(robot.n)
         self._law: Torque = lambda q, _: np.zeros(len(q))
         self._drive = SetPointDrive(robot, config.drive, config.timestep) if config.drive.enabled else None

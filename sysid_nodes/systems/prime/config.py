@@ -37,6 +37,19 @@ class ContactConfig:
         unit="m",
         minimum=0.0,
     )
+    compliance_sigma: float = option(
+        5e-5,
+        "prior standard deviation of what feet and ground give together under a load, which is then estimated; 0: none",
+        unit="m/N",
+        minimum=0.0,
+    )
+    foothold_sigma: float = option(
+        0.0,
+        "standard deviation of the ground's height from foothold to foothold, against its plane: half the height of the"
+        " steps; whether a foot bears is then left to forces and accelerations",
+        unit="m",
+        minimum=0.0,
+    )
     gap_sigma: float = option(2e-3, "standard deviation of the ground's shape and give", unit="m", minimum=1e-9)
     slip_sigma: float = option(0.05, "standard deviation of creep in a contact", unit="m/s", minimum=1e-9)
     force_sigma: float = option(

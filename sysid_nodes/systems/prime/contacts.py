@@ -6,9 +6,10 @@ both cones and the product rule hold for every w, and only the agreement with th
 
     r = z(q_{k-1}, q_k, q_{k+1}) - p(w),   z = ((gap / dt) / mu + |v_t|, v_t)   (without |v_t| for Anitescu's law),
 
-with the sigma of the ground's shape and of creep. The gap is at the stage itself, where the paper has gap / dt + v_n,
-the gap one step later. Three more rows, f / force_sigma, are a weak prior that shares a load among contacts where the
-motion leaves that open.
+with the sigma of the ground's shape, the heights of footholds included, and of creep. Foot and ground give under load:
+the gap is larger by the normal force times their compliance. The gap is at the stage itself, where the paper has gap /
+dt + v_n, the gap one step later. Three more rows, f / force_sigma, are a weak prior that shares a load among contacts
+where the motion leaves that open.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ class ContactLaw:
         smoothing: eps [J].
         dt: step [s].
         tilt: of the ground, see `ContactPlane` [rad].
+        compliance: of feet and ground, by which a loaded foot is lower [m/N].
     """
 
     config: ContactConfig
     smoothing: float
     dt: float
     tilt: tuple[float, float] = (0.0, 0.0)
+    compliance: float = 0.0
 
     @cached_property
     def plane(self) -> contact.ContactPlane:
@@ -63,7 +66,7 @@ class ContactLaw:
         return -contact.smooth_projection_jacobian(-w, self.smoothing) / scale[:, None]
 
     def velocity(self, gap: Array, slip: Array) -> Array:
-        """z (..., 3) of gaps (...,) and sliding velocities (..., 2)."""
+        """z (..., 3) of gaps (...,) and sliding velocities (..., 2) on ground that does not give."""
         head = gap / (self.dt * self.config.friction)
         if self.config.law == "coulomb":
             head = head + contact.sliding_lift(slip, ROUNDING)[0]
@@ -73,12 +76,31 @@ class ContactLaw:
     def scale(self) -> Array:
         """(3,) whitening of z."""
         config = self.config
-        return np.array([self.dt * config.friction / config.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        gap_sigma = float(np.hypot(config.gap_sigma, config.foothold_sigma))
+        return np.array([self.dt * config.friction / gap_sigma, *[1.0 / config.slip_sigma] * 2])
+
+    @property
+    def per_gap(self) -> float:
+        """Contact velocity of a gap [1/s]."""
+        return 1.0 / (self.dt * self.config.friction)
+
+    def misfit(self, w: Array, velocity: Array, force: Array) -> Array:
+        """(..., 3) whitened motion's rows, of contact velocities z and the forces of w (..., 3)."""
+        raw = velocity - contact.smooth_projection(w, self.smoothing)
+        raw[..., 0] += self.per_gap * self.compliance * force[..., 0]
+        return np.asarray(raw * self.scale)
+
+    def misfit_jacobian(self, w: Array, by_force: Array) -> Array:
+        """(..., 3, 3) its derivative by w, that of the forces being `by_force`."""
+        out = -contact.smooth_projection_jacobian(w, self.smoothing)
+        out[..., 0, :] += self.per_gap * self.compliance * by_force[..., 0, :]
+        return np.asarray(out * self.scale[:, None])
 
     def residual(self, w: Array, motion: ContactMotion) -> Array:
         """(K, 6 nc) whitened: the motion's rows of all contacts, then their forces' rows."""
-        raw = self.velocity(motion.gap[1:-1], motion.slip) - contact.smooth_projection(w, self.smoothing)
-        rows = np.stack([raw * self.scale, self.force(w) / self.config.force_sigma], axis=1)
+        force = self.force(w)
+        moved = self.misfit(w, self.velocity(motion.gap[1:-1], motion.slip), force)
+        rows = np.stack([moved, force / self.config.force_sigma], axis=1)
         return rows.reshape(len(w), -1)
 
     def blocks(self, w: Array, motion: ContactMotion, height: int, parameters: int) -> Blocks:
@@ -92,16 +114,15 @@ class ContactLaw:
             slope = contact.sliding_lift(motion.slip, ROUNDING)[1]
             flat = motion.slip_jacobian.reshape(count, nc, 2, -1)
             moving[:, :, 0] = (slope[:, :, None] @ flat).reshape(count, nc, 3, nv)
-        per_gap = 1.0 / (self.dt * self.config.friction)
-        moving[:, :, 0, 1] += per_gap * motion.gap_jacobian[1:-1]
+        moving[:, :, 0, 1] += self.per_gap * motion.gap_jacobian[1:-1]
         moving *= self.scale[:, None, None]
         by_parameter = np.zeros((count, 2, nc, 3, parameters))
-        by_parameter[:, 0, :, 0, height] = -per_gap * self.scale[0]
+        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0]
         by_local = np.zeros((count, 2, nc, 3, nc, 3))
         each = np.arange(nc)
-        velocity = -self.scale[:, None] * contact.smooth_projection_jacobian(w, self.smoothing)
-        by_local[:, 0, each, :, each] = velocity.swapaxes(0, 1)
-        by_local[:, 1, each, :, each] = (self.force_jacobian(w) / self.config.force_sigma).swapaxes(0, 1)
+        by_force = self.force_jacobian(w)
+        by_local[:, 0, each, :, each] = self.misfit_jacobian(w, by_force).swapaxes(0, 1)
+        by_local[:, 1, each, :, each] = (by_force / self.config.force_sigma).swapaxes(0, 1)
         first = np.arange(count)
         return Blocks(
             first,

@@ -4,11 +4,11 @@
 The pair p(w), p(-w) is the only strong nonlinearity of the problem: a linear step in w can turn a foot's force off that
 should only have been halved. Given motion and parameters, each stage's w is a least-squares problem of its own,
 
-    min_w |d + A f(w)|^2 + |S (z - p(w))|^2 + |f(w) / force_sigma|^2,
+    min_w |d + A f(w)|^2 + |S (z + c f_n(w) - p(w))|^2 + |f(w) / force_sigma|^2,
 
-d what the contacts have to supply, A their columns, z the contact velocities. Solved after each step of the trajectory
-(as in variable projection), it leaves the outer iteration an almost linear problem: 62 iterations of a log of 1000
-stages became 12.
+d what the contacts have to supply, A their columns, z the contact velocities, c what feet and ground give. Solved after
+each step of the trajectory (as in variable projection), it leaves the outer iteration an almost linear problem: 62
+iterations of a log of 1000 stages became 12.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models import contact
 from sysid_nodes.systems.prime.contacts import ContactLaw
 
 Array = npt.NDArray[np.float64]
@@ -86,9 +85,10 @@ def _descend(
     w, damping, going = w.copy(), np.full(len(w), 1e-6), np.arange(len(w))
 
     def evaluate(w: Array, going: IntArray) -> tuple[Array, Array, Array]:
-        force = law.force(w).reshape(len(w), linear.shape[1])
+        pushed = law.force(w)
+        force = pushed.reshape(len(w), linear.shape[1])
         slope = np.einsum("kij,kj->ki", gram[going], force) + linear[going]
-        gap = (velocity[going] - contact.smooth_projection(w, law.smoothing)) * law.scale
+        gap = law.misfit(w, velocity[going], pushed)
         cost = np.einsum("ki,ki->k", force, slope + linear[going]) + np.einsum("kci,kci->k", gap, gap)
         return slope, gap, cost
 
@@ -96,9 +96,9 @@ def _descend(
     for _ in range(most):
         here = w[going]
         by_force = law.force_jacobian(here)
-        by_gap = contact.smooth_projection_jacobian(here, law.smoothing) * law.scale[:, None]
+        by_gap = law.misfit_jacobian(here, by_force)
         gradient = np.einsum("kcij,kci->kcj", by_force, slope[going].reshape(here.shape))
-        gradient -= np.einsum("kcij,kci->kcj", by_gap, gap[going])
+        gradient += np.einsum("kcij,kci->kcj", by_gap, gap[going])
         trial = here + _step(gram[going], by_force, by_gap, gradient, damping[going])
         slope_there, gap_there, cost_there = evaluate(trial, going)
         gain = cost[going] - cost_there

@@ -20,6 +20,7 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
 from sysid_nodes.systems.prime.problem import PrimeProblem
+from sysid_nodes.systems.prime.surroundings import robot_with
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -130,6 +131,7 @@ def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Po
         covariance[1:-1] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, point.w[1:-1], at.force)
         foot = problem.model.parameters.foot
         covariance[1:-1] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
+        covariance[1:-1] += _missing_force(problem, point, at)
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
@@ -154,6 +156,31 @@ def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
     own, axes = share * force, law.plane.axes
     along = (law.config.friction * share[..., 0] * (own @ axes[0])) ** 2
     return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
+
+
+def _missing_force(problem: PrimeProblem, point: Trajectory, at: Evaluated) -> Array:
+    """(K, nc, 3, 3): squared force that the dynamics lack at a stage and that this contact alone would supply.
+
+    Whether a foot presses is settled by its gap as well. On ground that is higher than the plane it seems to be in the
+    air while it bears, to a hundredth of a newton: a local minimum, which its curvature does not know to be one. What
+    the residuals of the dynamics leave of such a force tells of it, where it is more than their noise.
+    """
+    model, law = problem.model, at.law
+    base = robot_with(model.base, model.parameters, point.theta)
+    rows = problem.inner.dynamics.at(base, point.theta)
+    count, nc = len(point.q) - 2, base.contacts
+    columns = rows.contact_columns(at, law).reshape(count, -1, nc, 3).transpose(0, 2, 1, 3)
+    left = problem.inner.residuals(point, problem.law)[0]
+    information = columns.swapaxes(-1, -2) @ columns + np.eye(3) / law.config.force_sigma**2
+    asked = np.einsum("kcvi,kv->kci", columns, left)
+    lacking = np.linalg.solve(information, asked[..., None])[..., 0]
+    lacking[np.einsum("kci,kci->kc", lacking, asked) < _NOISE] = 0.0
+    along = lacking @ law.plane.axes
+    return np.asarray(along[..., :, None] * along[..., None, :])
+
+
+_NOISE = 9.0
+"""Decrease of a stage's sum of squares below which a force that would give it is none."""
 
 
 def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:

@@ -215,7 +215,10 @@ class CompiledRows:
     ) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
-        part = around._replace(torque=around.torque[begin:end], scale=around.scale[begin:end])
+        part = around._replace(
+            torque=around.torque[begin:end], scale=around.scale[begin:end], rises=around.rises[begin:end]
+        )
+        columns = columns._replace(rise=columns.rise[begin:end])
         out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
             point.q[stages], point.w[stages], part, columns
         )
@@ -229,7 +232,10 @@ class CompiledRows:
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
-        part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
+        if first:
+            part = around._replace(torque=around.torque[first:], scale=around.scale[first:], rises=around.rises[first:])
+        else:
+            part = around
         turns = self.turns and is_final(law)
         w, *found = self.kernel.solve_contacts(
             point.q[first:], point.w[first:], part, contact_iterations(turns), CONTACT_TOLERANCE, turns
@@ -248,8 +254,8 @@ class CompiledRows:
     def _evaluate_surroundings(self, theta: Array, law: ContactLaw) -> WindowSurroundings:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
-        motor, ground = motor_with(self.base.motor, parameters, theta), np.zeros(3)
-        ground[0], ground[1:] = theta[parameters.height], law.tilt
+        motor = motor_with(self.base.motor, parameters, theta)
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -259,11 +265,13 @@ class CompiledRows:
             rows.torque,
             rows.scale,
             law.config.force_sigma,
+            np.zeros((len(rows.torque), self.base.contacts)),
         )
 
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
-        groups = (parameters.tilt, parameters.feet, parameters.gains, parameters.drives, parameters.masses)
+        p = parameters
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,
@@ -275,6 +283,7 @@ class CompiledRows:
             parameters.torque,
             parameters.mass_gradient(theta),
             parameters.rotor_slope(motor_with(self.base.motor, parameters, theta).armature),
+            np.full((len(self.dynamics.torque), self.base.contacts), -1),
         )
 
 

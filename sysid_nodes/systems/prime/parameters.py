@@ -17,6 +17,7 @@ from sysid_nodes.data import inertia
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
+from sysid_nodes.sensors.late import DELAY
 from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
 
 Array = npt.NDArray[np.float64]
@@ -43,6 +44,7 @@ class Parameters:
         torque: (n,) the limits [N m].
         rotors: (n,) unit of the armature's error where the robot states none, else zero [kg m2].
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
+        give: column of the compliance of feet and ground; or empty.
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
@@ -59,6 +61,7 @@ class Parameters:
     torque: Array
     rotors: Array
     masses: slice
+    give: slice
     foot: npt.NDArray[np.int64]
     shares: Array
     sensors: dict[str, slice]
@@ -83,6 +86,11 @@ class Parameters:
         return self.sensors.get(TORQUE, slice(0, 0))
 
     @property
+    def delays(self) -> npt.NDArray[np.intp]:
+        """Columns of the errors of streams' delays."""
+        return np.flatnonzero([f".{DELAY}[" in name for name in self.names])
+
+    @property
     def offsets(self) -> slice:
         """Columns of the encoders' offsets; empty where there are none."""
         return self.sensors.get(JOINTS, slice(0, 0))
@@ -99,16 +107,21 @@ class Parameters:
         return out
 
     def hold_constants(self) -> Parameters:
-        """The same with slope, feet, drives, links and encoders next to exact at their prior's mean."""
+        """The same with all `is_constant` next to exact at their prior's mean."""
         return replace(self, sigma=np.where(self.is_constant, 1e-4 * self.sigma, self.sigma))
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """(p,) whether a column is of slope, feet, drives, links or encoders."""
+        """(p,) whether a column is of slope, compliance, feet, drives, links, encoders or delays."""
         out = np.zeros(self.count, dtype=bool)
-        for columns in (self.tilt, self.feet, self.drives, self.masses, self.gains, self.offsets):
+        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.gains, self.offsets):
             out[columns] = True
+        out[self.delays] = True
         return out
+
+    def compliance(self, theta: Array) -> float:
+        """Of feet and ground [m/N]."""
+        return float(theta[self.give].sum())
 
     def gain_factor(self, theta: Array) -> Array:
         """(n,) a drive's reading over its torque."""
@@ -151,11 +164,12 @@ class Parameters:
     def linear(self, theta: Array) -> Array:
         """(p,) coordinates that residuals are linear in, and of which one alone says how heavy everything is.
 
-        Inertial parameters and armature are divided by the factor h on the links' masses, and gains become 1 / (gain h)
-        of each kind of joint. The equations of motion hold as well for a robot, contact forces and torques that are all
-        larger by h: only priors tell h, here the column of the links' masses. In coordinates where every linearisation
-        has another direction for that, windows that follow one another would learn h from nothing (Huang, Mourikis and
-        Roumeliotis, Observability-based rules for EKF SLAM, 2010, of headings).
+        Inertial parameters and armature are divided by the factor h on the links' masses, the ground's compliance is
+        multiplied by it, and gains become 1 / (gain h) of each kind of joint. The equations of motion hold as well for
+        a robot, contact forces and torques that are all larger by h: only priors tell h, here the column of the links'
+        masses. In coordinates where every linearisation has another direction for that, windows that follow one another
+        would learn h from nothing (Huang, Mourikis and Roumeliotis, Observability-based rules for EKF SLAM, 2010, of
+        headings).
         """
         out, heavier = np.array(theta), self.heavier(theta)
         for index in range(len(self.bodies)):
@@ -165,13 +179,14 @@ class Parameters:
             coulomb, viscous, armature = theta[self.drives]
             stated = not self.rotors.any()
             out[self.drives] = np.array([coulomb, viscous, np.exp(armature) if stated else armature]) / heavier
+        out[self.give] = heavier * theta[self.give]
         out[self._kinds] = 1.0 / (heavier * self._kind_factors(theta))
         return out
 
     def linear_jacobian(self, theta: Array) -> Array:
         """(p, p) derivative of `linear`, never singular."""
         out, linear, heavier = np.eye(self.count), self.linear(theta), self.heavier(theta)
-        kinds, drives = self._kinds, self.drives
+        kinds, drives, give = self._kinds, self.drives, self.give
         for index, slope in enumerate(self.inertia_jacobian(theta)):
             columns = self.columns(index)
             out[columns, columns] = slope / heavier
@@ -180,6 +195,8 @@ class Parameters:
             stated = not self.rotors.any()
             out[drives, drives] = np.diag([1.0, 1.0, np.exp(theta[drives][2]) if stated else 1.0]) / heavier
             out[drives, self.masses] = -linear[drives, None]
+        out[give, give] = heavier
+        out[give, self.masses] = linear[give, None]
         if kinds.start < kinds.stop:
             slope = -linear[kinds] / self._kind_factors(theta)
             out[kinds, kinds], out[kinds, kinds.stop] = np.diag(slope), slope
@@ -229,6 +246,7 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         torque=limits,
         rotors=np.zeros(robot.n) if robot.motor.armature.any() else UNSTATED_ROTORS * limits,
         masses=spans[4],
+        give=spans[5],
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
@@ -252,7 +270,7 @@ def _body_sigma(prior: InertiaConfig) -> Array:
 
 
 def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Constant, ...], ...]:
-    """Unknowns of the ground's height and tilt, of the feet on those joints, of all drives and of all links' masses."""
+    """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses and compliance."""
     contact, process = config.contact, config.process
     motor = [process.coulomb, process.viscous, process.armature]
     motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
@@ -263,6 +281,7 @@ def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Con
         tuple(_Constant(tuple(f"{joint}.foot[{k}]" for k in range(3)), "m", contact.foot_sigma) for joint in carriers),
         tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True)),
         (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
+        (_Constant(("ground.compliance",), "m/N", contact.compliance_sigma),),
     )
 
 

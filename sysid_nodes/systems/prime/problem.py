@@ -279,7 +279,9 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
         stages=stages,
         law=model.law,
         inner=inner,
-        readings=build_readings(model.sensors, model.moving, config.sensors, model.parameters, samples, stages),
+        readings=build_readings(
+            model.sensors, model.moving, config.sensors, model.parameters, samples, stages, config.step
+        ),
         arrival=arrival,
         limits=build_limits(model.robot, config.limits, stages),
     )

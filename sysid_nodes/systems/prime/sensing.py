@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
+from sysid_nodes.sensors.late import LateSensor, with_rates
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
 from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
@@ -90,6 +91,7 @@ def build_readings(
     parameters: Parameters,
     samples: Mapping[str, Samples],
     stages: int,
+    step: float,
 ) -> tuple[Readings, ...]:
     """Readings of all sensors but the joint torques, which are the dynamics' other side.
 
@@ -112,6 +114,7 @@ def build_readings(
         last = stages - 1 - int(moves and window is not Window.BEFORE)
         kept = _samples_between(samples[sensor.name], first, last)
         if len(kept):
+            kept = with_rates(kept, sensor.kind, step) if isinstance(sensor, LateSensor) else kept
             loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
             readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
     return tuple(readings)

@@ -57,21 +57,22 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
 
 
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
-    """The contact law with the slope that theta (p,) has, and its prior on forces in proportion to the robot's weight.
+    """The contact law with slope and compliance of theta (p,), and its prior on forces in proportion to the weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.
     """
     config = replace(law.config, force_sigma=law.config.force_sigma * parameters.mass_ratio(theta))
+    law = replace(law, config=config, compliance=parameters.compliance(theta))
     if parameters.tilt.start == parameters.tilt.stop:
-        return replace(law, config=config)
+        return law
     x, y = theta[parameters.tilt]
-    return replace(law, config=config, tilt=(float(x), float(y)))
+    return replace(law, tilt=(float(x), float(y)))
 
 
 def add_columns(
     point: Trajectory, at: Evaluated, base: FloatingBase, parameters: Parameters, scale: Array, columns: Array
 ) -> None:
-    """Adds derivatives by slope and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
+    """Adds derivatives by slope, compliance and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
 
     Args:
         point: of linearisation.
@@ -96,7 +97,7 @@ def add_columns(
 
     def add_motion(where: npt.NDArray[np.intp] | slice, column: int, gap: Array, slip: Array) -> None:
         """Derivatives (K, m) of gaps and (K, m, 2) of sliding velocities of some contacts."""
-        head = gap / (law.dt * law.config.friction)
+        head = law.per_gap * gap
         if slope is not None:
             head = head + np.sum(slope[:, where] * slip, axis=-1)
         rows = contacts[:, 0, :, :, column]
@@ -106,6 +107,8 @@ def add_columns(
     arms = contact_arms(law.plane, base.contact_radii)
     local = law.force(point.w[1:-1])
     centre, rotation = at.kinematics.centre, at.kinematics.rotation
+    for column in range(parameters.give.start, parameters.give.stop):
+        contacts[:, 0, :, 0, column] = law.scale[0] * law.per_gap * local[..., 0]
     for axis, column in enumerate(range(parameters.tilt.start, parameters.tilt.stop)):
         turned = _axes_slope(law.plane, axis)
         arms_slope = -base.contact_radii[:, None] * turned[0]

@@ -25,7 +25,8 @@ BODY = {"go2": "FL_thigh", "g1": "left_knee_link"}
 def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, PrimeProblem, Trajectory]:
     """The same problem with compiled and with NumPy rows, and a random point."""
     robot = load_robot(name)
-    contact = ContactConfig(law=law, normal=(0.6, 0.0, 0.8), height=0.1, foot_sigma=unknown, tilt_sigma=unknown)
+    ground = {"normal": (0.6, 0.0, 0.8), "height": 0.1, "tilt_sigma": unknown, "compliance_sigma": unknown}
+    contact = ContactConfig(law=law, foot_sigma=unknown, **ground)
     process = ProcessConfig(coulomb=unknown, viscous=unknown, armature=unknown)
     inertia = InertiaConfig(bodies=f"{robot.body},{BODY[name]}", links_sigma=unknown)
     config = PrimeConfig(step=0.02, contact=contact, process=process, inertia=inertia)
@@ -36,6 +37,7 @@ def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, Prime
     states = replace(random_states(robot, STAGES, rng), q=q)
     samples = {sensor.name: random_samples(sensor, robot, states, rng) for sensor in compiled.sensors}
     theta = compiled.parameters.mean + 0.02 * rng.normal(size=compiled.parameters.count)
+    theta[compiled.parameters.give] *= 1e-3  # millimetres under a robot's weight
     w = 0.5 * rng.normal(size=(STAGES, compiled.base.contacts, 3))
     w[2, 0] = 0.0  # where the cone's axis has no direction
     problems = (build_problem(model, samples, STAGES, first_arrival(model, q[0])) for model in (compiled, reference))

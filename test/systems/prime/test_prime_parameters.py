@@ -36,12 +36,14 @@ def test_derivative_of_the_linear_coordinates(name: str) -> None:
 
 
 def test_one_coordinate_alone_says_how_heavy_everything_is() -> None:
-    """Masses and rotors larger, readings of torques smaller by a factor: all but its logarithm stay what they are."""
+    """Masses and rotors larger, readings of torques and the ground's give smaller by a factor: all but its logarithm
+    stay what they are."""
     parameters, theta = drawn("default")
     heavier, factor = theta.copy(), 1.1
     heavier[0] += 0.5 * np.log(factor)
     heavier[parameters.masses] += np.log(factor)
     heavier[parameters.drives.stop - 1] += np.log(factor)
+    heavier[parameters.give] /= factor
     gains = slice(parameters.gains.start, parameters.gains.stop - 1)
     heavier[gains] += (1.0 / factor - 1.0) * (1.0 + theta[gains] + theta[gains.stop])
     changed = parameters.linear(heavier) - parameters.linear(theta)
