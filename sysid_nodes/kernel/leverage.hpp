@@ -19,8 +19,8 @@ struct Covariances {
   const Inout<nb::ndim<2>> &parameter;
 
   // Upper half, in rows `full` apart, of the joint covariance of stages first to first + reach - 1 and of p parameters:
-  // a stage's rows from its own columns on.
-  void join(std::size_t first, std::size_t reach, std::size_t p, std::size_t full, double *out) const {
+  // a stage's rows from its own columns on. Those of the parameters never change.
+  void join(std::size_t first, std::size_t reach, std::size_t p, std::size_t full, bool anew, double *out) const {
     const std::size_t n = stage.shape(1), at = reach * n;
     const Inout<nb::ndim<3>> *apart[3] = {&stage, &neighbour, &second};
     for (std::size_t i = 0; i < reach; ++i)
@@ -30,7 +30,7 @@ struct Covariances {
           std::copy_n(apart[j - i]->data() + ((first + i) * n + r) * n, n, row + j * n);
         std::copy_n(cross.data() + ((first + i) * n + r) * cross.shape(2), p, row + at);
       }
-    for (std::size_t r = 0; r < p; ++r) std::copy_n(parameter.data() + r * p, p, out + (at + r) * full + at);
+    for (std::size_t r = 0; anew && r < p; ++r) std::copy_n(parameter.data() + r * p, p, out + (at + r) * full + at);
   }
 };
 
@@ -87,7 +87,7 @@ void leverages(std::size_t reach, Indices first, Indices shift, In<nb::ndim<3>> 
     return from.data() + static_cast<int64_t>(b) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1);
   };
   for (std::size_t b = 0; b < count; ++b) {
-    known.join(first.data()[b], reach, shared, full, joint.data());
+    known.join(first.data()[b], reach, shared, full, b == 0, joint.data());
     std::fill(dense.begin(), dense.end(), 0.0);
     double *own = out.data() + b * m;
     std::fill_n(own, m, 0.0);

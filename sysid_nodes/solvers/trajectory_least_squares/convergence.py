@@ -30,11 +30,18 @@ class ConvergenceTest:
         cost_tolerance: relative decrease of the cost that counts as none.
         step_tolerance: length of a step that counts as none, in conditional sigmas.
         promise_tolerance: decrease that a whole step promises and that counts as none; 0: it ends nothing.
+        taken_tolerance: the same of a step that is taken.
     """
 
-    def __init__(self, cost_tolerance: float, step_tolerance: float, promise_tolerance: float = 0.0) -> None:
+    def __init__(
+        self,
+        cost_tolerance: float,
+        step_tolerance: float,
+        promise_tolerance: float = 0.0,
+        taken_tolerance: float = 0.0,
+    ) -> None:
         self._cost_tolerance, self._step_tolerance = cost_tolerance, step_tolerance
-        self._promise_tolerance = promise_tolerance
+        self._promise_tolerance, self._taken_tolerance = promise_tolerance, taken_tolerance
         self._repeated = 0
         self._gains: deque[float] = deque(maxlen=_PATIENCE)
 
@@ -59,7 +66,7 @@ class ConvergenceTest:
                 return SolveStatus.CONVERGED_STEP
             if not gains_nothing and is_hidden_by_rounding(taken, damping, before):
                 return SolveStatus.CONVERGED_ROUNDING
-        small = damping <= _TRUSTED and gains_nothing
+        small = damping <= _TRUSTED and (gains_nothing or taken.predicted <= self._taken_tolerance)
         if small or self._repeated >= _REPEATED or idle:
             return SolveStatus.CONVERGED_COST
         return None

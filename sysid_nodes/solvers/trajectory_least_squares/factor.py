@@ -24,6 +24,13 @@ class Step:
     parameter: Array
     local: Array
 
+    def promise(self, equations: NormalEquations) -> float:
+        """Decrease of the linear model's cost, -g' step / 2, by a whole undamped step."""
+        along = float(np.sum(equations.gradient * self.stage) + equations.parameter_gradient @ self.parameter)
+        if equations.local is not None:
+            along += float(np.sum(equations.local.gradient * self.local))
+        return -0.5 * along
+
 
 @dataclass(frozen=True)
 class Factor:

@@ -32,7 +32,7 @@ from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
 )
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, InPieces, Layout, Loss, Point, Problem
-from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost, fits
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
@@ -48,12 +48,16 @@ class LevenbergMarquardtConfig:
         "stop when a whole step promises to lower the cost by less, half the square of its length in sigmas",
         minimum=0.0,
     )
+    taken_tolerance: float = option(
+        0.0, "stop after a whole step that promised to lower the cost by less, and did lower it", minimum=0.0
+    )
     step_tolerance: float = option(1e-6, "stop when no coordinate moves by more, in conditional sigmas", minimum=0.0)
     gradient_tolerance: float = option(1e-8, "stop when no coordinate wants to move by more, alone", minimum=0.0)
     initial_damping: float = option(1e-4, "relative to a diagonal of the Hessian", minimum=0.0)
     minimum_damping: float = option(1e-12, "floor of the damping", minimum=0.0)
     maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
+    fit_suffices: bool = option(False, "stop once noise explains the residuals, all together")
     holds_stages: bool = option(False, "damp the few stages where a step overshoots more than all others")
 
 
@@ -126,7 +130,9 @@ class _Descent(Generic[Point]):
         self._initial_cost = self._cost
         self._rejected = 0.0
         self._iterations = self._degenerate = 0
-        self._convergence = ConvergenceTest(config.cost_tolerance, config.step_tolerance, config.promise_tolerance)
+        self._convergence = ConvergenceTest(
+            config.cost_tolerance, config.step_tolerance, config.promise_tolerance, config.taken_tolerance
+        )
         self._room: Factor | None = None  # of the step before, whose memory the next one takes
         self._held: HeldStages | None = None
         if config.holds_stages and isinstance(problem, InPieces):
@@ -184,6 +190,8 @@ class _Descent(Generic[Point]):
             return SolveStatus.CONVERGED_COST
         if taken is not None and (status := self._convergence.judge(taken, most, before)) is not None:
             return status
+        if taken is not None and self._config.fit_suffices and fits(taken.cost, taken.residuals):
+            return SolveStatus.CONVERGED_COST
         if self._damping > self._config.maximum_damping:
             return SolveStatus.STALLED
         return None if taken is None else self._renew_model()

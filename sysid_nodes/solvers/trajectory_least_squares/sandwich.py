@@ -9,7 +9,8 @@ White 1980), and H^-1 only for R = 1. For a diagonal R the blocks that matter fo
 which is larger than the sandwich by at most the square of eps times the largest variance, relatively. A difference of
 two inversions has the rounding of both over eps, which shows where a coordinate is known by a wide prior only. With all
 variances in [a, b] the sandwich lies between a H^-1 and b H^-1; what rounding takes out of there is put back, stage by
-stage.
+stage. Half their sum is H^-1 but for the square of eps: where it is not, rounding can be as large as the sandwich, and
+that is at least H^-1.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 
 _EPSILON = 1e-2
 """Largest share of a weight's change; smaller leaves more to rounding."""
+
+_ROUNDED = 2.0 * _EPSILON**2
+"""Share by which half the sum of both inverses misses the plain one that only rounding explains."""
 
 _CACHED = 2**17
 """Numbers of scaled rows held at a time: a megabyte."""
@@ -58,11 +62,16 @@ def sandwich(
     def difference(name: str) -> Array:
         return np.asarray((getattr(more, name) - getattr(less, name)) / (2.0 * epsilon))
 
+    def clipped(name: str, shape: tuple[int, ...]) -> Array:
+        mean = 0.5 * (getattr(more, name) + getattr(less, name))
+        found, mean, stated = (of.reshape(shape) for of in (difference(name), mean, getattr(plain, name)))
+        return _clip_between(found, mean, stated, least, largest)
+
     least = min((float(variance.min(initial=largest)) for variance in variances), default=largest)
     return replace(
         plain,
-        parameter=_clip_between(difference("parameter")[None], plain.parameter[None], least, largest)[0],
-        stage=_clip_between(difference("stage"), plain.stage, least, largest),
+        parameter=clipped("parameter", (1, *plain.parameter.shape))[0],
+        stage=clipped("stage", plain.stage.shape),
         stage_parameter=difference("stage_parameter"),
         neighbour=difference("neighbour"),
         second=difference("second"),
@@ -70,8 +79,11 @@ def sandwich(
     )
 
 
-def _clip_between(found: Array, plain: Array, least: float, largest: float) -> Array:
-    """(B, n, n) found with its eigenvalues relative to plain put back into [least, largest]."""
+def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest: float) -> Array:
+    """(B, n, n) found with its eigenvalues relative to plain put back into [least, largest], [1, largest] by rounding.
+
+    `mean` is plain as the two inversions have it.
+    """
     if not found.size:
         return found
     root = np.linalg.cholesky(plain)
@@ -79,10 +91,14 @@ def _clip_between(found: Array, plain: Array, least: float, largest: float) -> A
     relative = np.linalg.solve(root, half.swapaxes(1, 2))
     value = np.linalg.eigvalsh(relative)
     wrong = (value[:, 0] < least) | (value[:, -1] > largest)
+    missed = np.diagonal(mean - plain, axis1=1, axis2=2) / np.diagonal(plain, axis1=1, axis2=2)
+    wrong |= np.any(np.abs(missed) > _ROUNDED, axis=1)
     value, vector = np.linalg.eigh(relative[wrong])
-    turned = root[wrong] @ vector
+    turned, back = root[wrong] @ vector, np.linalg.solve(root[wrong].swapaxes(1, 2), vector)
+    missed = np.einsum("bij,bik,bkj->bj", back, (mean - plain)[wrong], back)
+    value = np.clip(value, np.where(np.abs(missed) > _ROUNDED, max(1.0, least), least), max(1.0, largest))
     out = found.copy()
-    out[wrong] = (turned * np.clip(value, least, largest)[:, None, :]) @ turned.swapaxes(1, 2)
+    out[wrong] = (turned * value[:, None, :]) @ turned.swapaxes(1, 2)
     return np.asarray(out)
 
 

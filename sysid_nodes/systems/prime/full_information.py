@@ -22,6 +22,7 @@ from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_wit
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
+from sysid_nodes.systems.prime.last_step import finish
 from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
@@ -70,15 +71,16 @@ def estimate_motion(
         problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
     )
     problem, solved = meet_limits(problem, solved)
-    blocks, held = problem.linearise(solved.point), None
+    end = finish(problem, solved, replace(model.config.iteration.solver(), initial_damping=_CLOSE))
+    problem, blocks, solved, factor = replace(problem, model=model), end.blocks, end.solved, end.factor
     if rests:
-        held, problem = blocks, replace(problem, model=model)
-        blocks = [*held[:-1], problem.priors(solved.point)[1]]
+        blocks, factor = [*blocks[:-1], problem.priors(end.linearised)[1]], None
     if problem.limits is not None:
-        held = blocks if held is None else held
-        blocks = without_limits(problem.groups, blocks)
+        blocks, factor = without_limits(problem.groups, blocks), None
     told = replace(problem, limits=None)
-    found = observed_covariances(told, blocks, solved.point, solved=held)
+    found = None
+    if end.rest is not None:
+        found = observed_covariances(told, blocks, end.linearised, factor=factor, rest=end.rest)
     elapsed = clock() - start if clock is not None else 0.0
     residuals = stated_residuals(problem, problem.residuals(solved.point))
     estimate = motion_estimate(
@@ -157,7 +159,8 @@ def solve_by_continuation(
     if not any(readings.sensor.name == "gyroscope" for readings in problem.readings):
         schedule = (_COARSER * schedule[0], *schedule)
     last, near = schedule[-1], replace(settings, cost_tolerance=_NEAR)
-    quick = [(eps, replace(near, initial_damping=_FAR), problem.fix_constants()) for eps in schedule[:-1]]
+    coarse = replace(near, initial_damping=_FAR, fit_suffices=True)
+    quick = [(eps, coarse, problem.fix_constants()) for eps in schedule[:-1]]
     if weighed:
         quick.append((last, replace(near, initial_damping=_CLOSE), problem))
     start = initial_trajectory(problem.with_smoothing(schedule[0]), q, theta)
@@ -169,8 +172,8 @@ def solve_by_continuation(
         rough = _descend(quick, smoothing, point, clock, progress)
         smoothing, point, iterations = quick[-1][0], rough.point, rough.iterations
     if weighed:
-        problem = weigh_readings(problem.with_smoothing(last), point)
-    fine = replace(settings, initial_damping=_CLOSE)
+        problem, point = weigh_readings(problem.with_smoothing(last), point)
+    fine = replace(settings, initial_damping=_CLOSE, taken_tolerance=_LAST * settings.promise_tolerance)
     solved = _descend([(last, fine, problem)], smoothing, point, clock, progress)
     iterations += solved.iterations
     if not fits(solved.cost, problem.with_smoothing(last).residuals(solved.point)):
@@ -220,6 +223,10 @@ _FOLLOWED = 8
 
 _NEAR = 5e-2
 """Relative decrease of the cost at which a coarse smoothing has done its service: the next one has another solution."""
+
+_LAST = 15.0
+"""Promise of the step before the last, in units of what ends a solve: what is left falls by as much, about, from
+step to step."""
 
 _FAR, _CLOSE = 3e-3, 1e-6
 """Damping to begin with, relative to the Hessian's diagonal: far from the solution less leads past it; close to it more

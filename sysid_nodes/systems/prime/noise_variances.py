@@ -36,6 +36,7 @@ class ObservedVariances:
     def __init__(self) -> None:
         self._sums: dict[str, Array] = {}  # (2, 2, m): squares and redundancy, elsewhere and about changes of contact
         self._gaps: Array = np.zeros((0, 0))
+        self._lasting: Array = np.ones(0)
 
     def add(
         self,
@@ -63,6 +64,7 @@ class ObservedVariances:
                 self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
         gaps = _gaps(problem, blocks, counted)
         self._gaps = np.concatenate([self._gaps[-_GAPS:], gaps]) if len(self._gaps) else gaps
+        self._lasting = _repetition(self._gaps)
 
     def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
         """(B, m) of each group."""
@@ -73,7 +75,7 @@ class ObservedVariances:
                 squares, free = self._sums[name] + STATED
                 variance = (squares / free)[changing[stage_of(group, problem.layout.size)].astype(np.intp)]
             out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-        return _with_lasting_gaps(out, blocks, self._gaps)
+        return _with_lasting_gaps(out, blocks, self._lasting)
 
 
 def observed_variances(
@@ -99,7 +101,7 @@ def observed_variances(
             at = stage_of(group, problem.layout.size)
             variance = (squares / free)[changing[at].astype(np.intp), at]
         out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-    return _with_lasting_gaps(out, blocks, _gaps(problem, blocks, slice(None)))
+    return _with_lasting_gaps(out, blocks, _repetition(_gaps(problem, blocks, slice(None))))
 
 
 def noisy_rows(problem: PrimeProblem, blocks: Sequence[Blocks]) -> list[slice]:
@@ -151,12 +153,17 @@ def _gaps(problem: PrimeProblem, blocks: Sequence[Blocks], counted: slice) -> Ar
     return np.asarray(blocks[_CONTACT].residual[chosen, : motion_rows(blocks) : 3])
 
 
-def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], gaps: Array) -> list[Array]:
-    """The variances, those of gaps as large as stages and feet repeat one another; the forces' prior has its own."""
+def _repetition(gaps: Array) -> Array:
+    """(nc,) by how much the variance of gaps (K, nc) counts more, as stages and feet repeat one another."""
+    return correlation_time(gaps) * _variance_ratio(gaps) if len(gaps) else np.ones(0)
+
+
+def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], repetition: Array) -> list[Array]:
+    """The variances, those of gaps so many times as large; the forces' prior has its own."""
     split = motion_rows(blocks)
     variances[_CONTACT][:, split:] = 1.0
-    if len(gaps):
-        variances[_CONTACT][:, :split:3] *= correlation_time(gaps) * _variance_ratio(gaps)
+    if len(repetition):
+        variances[_CONTACT][:, :split:3] *= repetition
     return variances
 
 

@@ -39,6 +39,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, re
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
+from sysid_nodes.systems.prime.last_step import take_step
 from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy, stage_of, weight_factors
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.parameters import JOINTS
@@ -56,6 +57,9 @@ _MEMORY = 1000
 
 ROUNDS = 3
 """Times that a whole log's weights are taken from its residuals."""
+
+_DAMPINGS = (0.0, 1e-6)
+"""Of the step, relative to the Hessian's diagonal, until one lowers the cost."""
 
 _ENOUGH = 20
 """Settled stages that give a window its weights."""
@@ -134,14 +138,20 @@ class WindowWeights:
         return weigh_by(problem, {name: np.minimum(root, now[name]) for name, root in self._first.items()})
 
 
-def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
-    """The problem with its readings weighed by the noise that they show at a point."""
+def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProblem, Trajectory]:
+    """The problem with its readings weighed by the noise that they show, and a point nearer to its solution.
+
+    Args:
+        problem: not weighed yet.
+        point: near its solution; the last round's linear model has told a step from there.
+    """
     stated = [reweight(group) for group in problem.linearise(point)]
     rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
-    weighed = problem
+    weighed, equations = problem, None
     for _ in range(ROUNDS):
         blocks = _weigh_rows(weighed, stated)
-        factor = factorise(assemble(blocks, problem.layout), 0.0)
+        equations = assemble(blocks, problem.layout)
+        factor = factorise(equations, 0.0)
         found = None if factor is None else covariances(factor, local=False)
         if factor is None or found is None:
             break
@@ -150,7 +160,12 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> PrimeProblem:
         blocks = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]
         shown.add(weighed, blocks, leverage)
         weighed = replace(problem, weights=shown.roots(problem))
-    return weigh_by(problem, weighed.weights) if weighed.weights else problem
+    problem = weigh_by(problem, weighed.weights) if weighed.weights else problem
+    for factor in () if equations is None else (factorise(equations, damping) for damping in _DAMPINGS):
+        taken = None if factor is None else take_step(problem, point, factor.step())
+        if taken is not None and taken.gain > 0.0:
+            return problem, taken.point
+    return problem, point
 
 
 def _weigh_rows(problem: PrimeProblem, stated: Sequence[Blocks]) -> list[Blocks]:

@@ -58,7 +58,12 @@ TRIANGLE = 0.25
 
 
 def observed_covariances(
-    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, *, solved: Sequence[Blocks] | None = None
+    problem: PrimeProblem,
+    blocks: Sequence[Blocks],
+    point: Trajectory,
+    *,
+    factor: Factor | None = None,
+    rest: Step | None = None,
 ) -> Posterior | None:
     """Covariances at a solution, or None where the data leave a coordinate undetermined.
 
@@ -66,9 +71,10 @@ def observed_covariances(
         problem: at its last smoothing.
         blocks: its residuals with derivatives at the point.
         point: the solution.
-        solved: those of the problem that it is the solution of, where constants were held.
+        factor: undamped, of their normal equations; made anew where there is none.
+        rest: by which the solution is off its minimum; the linear model's step if None.
     """
-    factor = factorise(assemble(blocks, problem.layout), 0.0)
+    factor = factor or factorise(assemble(blocks, problem.layout), 0.0)
     plain = None if factor is None else covariances(factor, local=False)
     if factor is None or plain is None:
         return None
@@ -80,8 +86,7 @@ def observed_covariances(
     if spread is None:
         return None
     parameter = parameter_covariance(problem, blocks, point, factor, plain, variances)
-    left = factor if solved is None else factorise(assemble(solved, problem.layout), 0.0)
-    return None if left is None else _add_remaining_step(replace(spread, parameter=parameter), left.step())
+    return _add_remaining_step(replace(spread, parameter=parameter), rest or factor.step())
 
 
 def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:

@@ -19,6 +19,7 @@ from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
 from sysid_nodes.sensors.late import DELAY
 from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
+from sysid_nodes.systems.prime.remembered import remember_last
 
 Array = npt.NDArray[np.float64]
 
@@ -149,6 +150,7 @@ class Parameters:
         gradient[self.masses] = (total - float(masses[self.bodies].sum())) / total
         return gradient
 
+    @remember_last
     def inertia(self, theta: Array) -> Array:
         """(n + 1, 10) inertial parameters of every body."""
         out = self.nominal * self.heavier(theta)
@@ -156,11 +158,13 @@ class Parameters:
             out[body] = inertia.log_cholesky_to_parameters(theta[self.columns(index)])
         return out
 
+    @remember_last
     def inertia_jacobian(self, theta: Array) -> Array:
         """(nb, 10, 10) of the identified bodies' parameters by their log-Cholesky vectors."""
         blocks = [inertia.log_cholesky_jacobian(theta[self.columns(i)]) for i in range(len(self.bodies))]
         return np.array(blocks).reshape(-1, 10, 10)
 
+    @remember_last
     def linear(self, theta: Array) -> Array:
         """(p,) coordinates that residuals are linear in, and of which one alone says how heavy everything is.
 
@@ -183,6 +187,7 @@ class Parameters:
         out[self._kinds] = 1.0 / (heavier * self._kind_factors(theta))
         return out
 
+    @remember_last
     def linear_jacobian(self, theta: Array) -> Array:
         """(p, p) derivative of `linear`, never singular."""
         out, linear, heavier = np.eye(self.count), self.linear(theta), self.heavier(theta)

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.results.least_squares import SolveResult, SolveStatus
-from sysid_nodes.solvers.trajectory_least_squares import Blocks, NormalEquations, assemble
-from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, assemble
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost, fits
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime.problem import PrimeProblem
@@ -95,7 +95,7 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
             after = tuple(problem.residuals(moved))
             there = cost(after, losses)
             if there <= value:
-                predicted = _predicted_decrease(equations, step)
+                predicted = step.promise(equations)
                 trial, reached, left = moved, there, after
                 exact = damping == 0.0 and abs(value - there - predicted) <= _LINEAR * max(predicted, 1.0)
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
@@ -109,11 +109,3 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
         if last:
             result = SolveResult(status, point, reached, initial, used, degenerate, damping, timer.elapsed())
             return Improved(problem, linearised, blocks, undamped, result, left)
-
-
-def _predicted_decrease(equations: NormalEquations, step: Step) -> float:
-    """Decrease of the linear model's cost by an undamped step: -g' step / 2."""
-    along = float(np.sum(equations.gradient * step.stage) + equations.parameter_gradient @ step.parameter)
-    if equations.local is not None:
-        along += float(np.sum(equations.local.gradient * step.local))
-    return -0.5 * along

@@ -66,3 +66,18 @@ def test_a_step_that_promises_little_is_the_last(promise: float, damping: float,
     """If it is not the damping that has it promise so little; none where nothing is said of it."""
     assert ConvergenceTest(0.0, 0.0, 0.5).is_idle(promise, damping) == idle
     assert not ConvergenceTest(0.0, 0.0).is_idle(promise, damping)
+
+
+@pytest.mark.parametrize(
+    ("step", "damping", "last"),
+    [
+        (trial(0.4), SMALL, True),
+        (trial(0.6), SMALL, False),
+        (trial(0.4), HALF, False),
+        (trial(0.4, share=0.5), SMALL, False),
+        (trial(0.2, promised=0.6), SMALL, False),
+    ],
+)
+def test_a_step_taken_may_promise_more_and_be_the_last(step: Trial[None], damping: float, last: bool) -> None:
+    found = ConvergenceTest(0.0, 0.0, 0.0, 0.5).judge(step, damping, COST)
+    assert found is (SolveStatus.CONVERGED_COST if last else None)

@@ -124,6 +124,17 @@ def test_covariances_cover_the_truth_as_often_as_they_claim() -> None:
     assert low <= inside <= high
 
 
+def test_where_a_fit_suffices_it_ends_with_the_first() -> None:
+    """From a start far off, as soon as twice the cost is less than there are residuals; else iterations go on."""
+    problem, _ = pendulum(0)
+    whole = solve(problem, problem.start())
+    short = solve(problem, problem.start(), LevenbergMarquardtConfig(fit_suffices=True))
+    count = sum(group.size for group in problem.residuals(short.point))
+    assert short.status is SolveStatus.CONVERGED_COST
+    assert short.iterations < whole.iterations
+    assert whole.cost < short.cost <= 0.5 * count < whole.initial_cost
+
+
 def test_a_robust_loss_ignores_outliers() -> None:
     plain, _ = pendulum(3, outliers=15)
     robust = replace(plain, loss=Cauchy())

@@ -173,3 +173,24 @@ def test_white_noise_leaves_residuals_of_one_less_the_leverage() -> None:
     raw, own = (np.median([correlation_time(rows, white) for rows in bends[20:]]) for white in ((), bends[:20]))
     assert raw > 1.4
     assert own < 1.2
+
+
+@pytest.mark.parametrize("stiffness", [1e5, 3e5, 1e6])
+def test_rounding_makes_nothing_better_known_than_its_prior_tells(stiffness: float) -> None:
+    """The place of a whole chain is known from its wide prior alone, whose noise is the stated one.
+
+    The smaller noise of the stiff links, a fiftieth of what is stated, is the least that a covariance may be by its
+    bounds, and rounding took the place's down to that.
+    """
+    layout, rng = Layout(200, 2), np.random.default_rng(6)
+    move = np.tile(stiffness * np.hstack([-np.eye(2), np.eye(2)]), (199, 1, 1))
+    chain = Blocks(np.arange(199), np.zeros((199, 2)), move)
+    tie = Blocks(np.zeros(1, dtype=int), np.zeros((1, 2)), np.eye(2)[None])
+    equations = assemble([chain, tie], layout)
+    plain = posterior(equations)
+    assert plain is not None
+    found = sandwich([chain, tie], equations, plain, [rng.uniform(0.02, 9.0, (199, 2)), np.ones((1, 2))])
+    assert found is not None
+    # Half of it: where the mean of both inversions shows no rounding, that of their difference is at most a fifth.
+    assert np.linalg.eigvalsh(found.stage).min() > 0.5
+    assert np.linalg.eigvalsh(found.stage).max() < 1.1 * 9.0

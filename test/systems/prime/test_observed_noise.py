@@ -140,7 +140,7 @@ def test_readings_are_weighed_by_the_noise_that_they_show(trot: Trot, sensor: st
     config = simulated_config()
     own = replace(getattr(config.sensors, sensor), sigma=times * true)
     problem = trot.problem(replace(config, sensors=replace(config.sensors, **{sensor: own})))
-    weighed = weigh_readings(problem, trot.solved.point)
+    weighed, _ = weigh_readings(problem, trot.solved.point)
     k = problem.groups.index(sensor) - 2
     factor = weighed.readings[k].samples.weights / problem.readings[k].samples.weights
     assert np.ptp(factor) < 1e-9
@@ -159,7 +159,7 @@ def test_base_is_weighed_by_the_disturbances_that_it_shows(trot: Trot, times: fl
     for asked in (False, True):
         process = replace(own, outside_force=1.0, outside_moment=0.1) if asked else own
         problem = trot.problem(replace(config, process=process))
-        weighed = weigh_readings(problem, trot.solved.point)
+        weighed, _ = weigh_readings(problem, trot.solved.point)
         factor = weighed.inner.dynamics.scale[:, :6] / problem.inner.dynamics.scale[:, :6]
         np.testing.assert_allclose(factor, np.broadcast_to(weighed.weights["dynamics"][:6], factor.shape), rtol=1e-12)
         assert np.all(factor == 1.0) if asked else np.all(factor > 1.1)
@@ -174,7 +174,7 @@ def test_weights_are_those_of_the_residuals_that_they_lead_to(trot: Trot, monkey
     problem, factors = trot.problem(simulated_config()), []
     for rounds in (noise_weights.ROUNDS, 8, 1):
         monkeypatch.setattr(noise_weights, "ROUNDS", rounds)
-        factors.append(weigh_readings(problem, trot.solved.point).weights["dynamics"])
+        factors.append(weigh_readings(problem, trot.solved.point)[0].weights["dynamics"])
     chosen, last, first = factors
     np.testing.assert_allclose(chosen, last, rtol=0.06)
     assert np.abs(first / last - 1.0).max() > 0.1
@@ -187,7 +187,7 @@ def test_stages_without_torques_tell_nothing_of_their_noise(trot: Trot) -> None:
     sizes = []
     for samples in (steps.samples, {**steps.samples, "joint_torque": thinned(torques, 4)}):
         problem = build_problem(model, samples, len(steps.times), first_arrival(model, point.q[0]))
-        before, after = (own.inner.dynamics.scale[:, 6:] for own in (problem, weigh_readings(problem, point)))
+        before, after = (own.inner.dynamics.scale[:, 6:] for own in (problem, weigh_readings(problem, point)[0]))
         sizes.append(np.median((after / before)[problem.inner.dynamics.read]))
     assert sizes[1] == pytest.approx(sizes[0], rel=0.25)
 

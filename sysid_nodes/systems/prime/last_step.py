@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of linear models that were made for something else: for the readings' noise, for covariances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sysid_nodes.results.least_squares import SolveResult
+from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarquardtConfig, assemble, solve
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost
+from sysid_nodes.systems.prime.problem import PrimeProblem
+from sysid_nodes.systems.prime.trajectory import Trajectory
+
+
+class Taken(NamedTuple):
+    """A step of a linear model, taken if that lowers the cost.
+
+    Attributes:
+        point, cost: after it, or before.
+        gain: decrease of the cost, negative where the step was not taken.
+    """
+
+    point: Trajectory
+    cost: float
+    gain: float
+
+
+def take_step(problem: PrimeProblem, point: Trajectory, step: Step) -> Taken:
+    """The better of a point and the one after a step."""
+    losses = [group.loss for group in problem.shapes()]
+    moved = problem.retract(point, step.stage, step.parameter, step.local)
+    here, there = (cost(problem.residuals(at), losses) for at in (point, moved))
+    return Taken(moved, there, here - there) if there < here else Taken(point, here, here - there)
+
+
+class End(NamedTuple):
+    """A solution and the linear model for its covariances.
+
+    Attributes:
+        solved: the solution.
+        linearised: point of the linear model, the last step's beginning.
+        blocks: its residuals with derivatives.
+        factor: undamped, None where the data leave a coordinate undetermined.
+        rest: by which the solution is off its minimum, about; None likewise.
+    """
+
+    solved: SolveResult[Trajectory]
+    linearised: Trajectory
+    blocks: Sequence[Blocks]
+    factor: Factor | None
+    rest: Step | None
+
+
+def finish(
+    problem: PrimeProblem, solved: SolveResult[Trajectory], settings: LevenbergMarquardtConfig, *, more: bool = True
+) -> End:
+    """The last step, of the linear model that the covariances need anyway.
+
+    What is left is to the step as what it gained less, or more, than promised is to the promise. Where it leads astray
+    and promises more than ends a solve, the solve goes on, once, with these settings.
+    """
+    blocks = problem.linearise(solved.point)
+    equations = assemble(blocks, problem.layout)
+    factor = factorise(equations, 0.0)
+    if factor is None:
+        return End(solved, solved.point, blocks, None, None)
+    step = factor.step()
+    if problem.limits is not None:
+        return End(solved, solved.point, blocks, factor, step)
+    promise, taken = step.promise(equations), take_step(problem, solved.point, step)
+    if taken.gain <= 0.0:
+        if more and promise > settings.promise_tolerance:
+            again = solve(problem, solved.point, settings)
+            again = replace(again, iterations=solved.iterations + again.iterations)
+            return finish(problem, again, settings, more=False)
+        return End(solved, solved.point, blocks, factor, step)
+    share = np.sqrt(min(abs(1.0 - taken.gain / promise), 1.0))
+    rest = Step(share * step.stage, share * step.parameter, share * step.local)
+    after = replace(solved, point=taken.point, cost=taken.cost, iterations=solved.iterations + 1)
+    return End(after, solved.point, blocks, factor, rest)
