@@ -33,7 +33,7 @@ from benchmarks.bayesian_log import (
     true_constants,
     true_motion,
 )
-from benchmarks.bayesian_tables import errors
+from benchmarks.bayesian_trial import errors
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegRecord

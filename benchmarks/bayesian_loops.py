@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.bayesian_coverage import CASES
 from benchmarks.bayesian_log import leg, leg_log, leg_run, true_constants, true_motion
 from benchmarks.bayesian_robots import bench_robot
-from benchmarks.bayesian_tables import errors
+from benchmarks.bayesian_trial import errors
 from benchmarks.bayesian_world import RATE, Truth, bench_log, readings, simulate
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser

@@ -2,9 +2,9 @@
 """The paper's five robots, and Cassie's leg, as mechanisms of joints with one coordinate each.
 
 A floating base is six joints without a motor, three slides and three hinges (x, y, z, then about z, y, x: attitudes up
-to a quarter turn). Feet that stand hold on to the ground by closed loops: points for the quadruped's feet, welds for
-the biped's soles. So the bilateral contacts of the paper are loops through the ground; contacts that begin and end are
-not to be had this way. The multirotor's rotors give a known wrench at its base, as motors of these six joints.
+to a quarter turn). Feet that stand are held by closed loops through the ground, the paper's bilateral contacts: points
+for the quadruped's feet, welds for the biped's soles. In the truth a floor pushes them (bayesian_world.py). The
+multirotor's rotors give a known wrench at its base, as motors of these six joints.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class BenchRobot:
         reach: (n,) amplitude of what is free to be chosen [rad, m]; zero where loops lead a joint.
         gains: stiffness and damping of the position control.
         friction: upper ends of Coulomb's and viscous friction [N m, N m s/rad]; zero for none.
+        feet: points that stand on the floor: the joint that carries each, and its place there [m].
     """
 
     name: str
@@ -59,6 +60,7 @@ class BenchRobot:
     reach: Array
     gains: tuple[float, float]
     friction: tuple[float, float]
+    feet: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
 
 @cache
@@ -112,7 +114,7 @@ def _quadruped() -> BenchRobot:
     go2 = load_robot("go2")
     rest = np.tile([0.0, 0.9, -1.8], 4)
     feet = {point.link: "point" for point in go2.contacts}
-    reach = np.array([0.05, 0.05, 0.04, 0.2, 0.2, 0.25])
+    reach = 0.5 * np.array([0.05, 0.05, 0.04, 0.2, 0.2, 0.25])
     return _standing_robot("quadruped", go2, (), rest, feet, reach, (300.0, 8.0), (1.0, 0.3))
 
 
@@ -123,8 +125,8 @@ def _biped() -> BenchRobot:
     place = {"hip_pitch": -0.4, "knee": 0.8, "ankle_pitch": -0.4}
     rest = np.array([next((v for part, v in place.items() if part in name), 0.0) for name in legs])
     feet = {f"{side}_ankle_roll_link": "weld" for side in _SIDES}
-    reach = np.array([0.06, 0.06, 0.05, 0.2, 0.15, 0.15])
-    return _standing_robot("biped", g1, above, rest, feet, reach, (1500.0, 40.0), (2.0, 1.0))
+    reach = 0.3 * np.array([0.06, 0.06, 0.05, 0.2, 0.15, 0.15])
+    return _standing_robot("biped", g1, above, rest, feet, reach, (1500.0, 40.0), (1.0, 0.5))
 
 
 _BUILDERS = {
@@ -185,7 +187,17 @@ def _standing_robot(
         friction=replace(own.config.friction, passive="none"),
         noise=replace(own.config.noise, passive=0.1),  # [N, N m] at a base of some hundred newtons
     )
-    return replace(own, config=config)
+    points = tuple(
+        (point.joint, tuple(_place(robot, link) if feet[link] == "point" else point.position))
+        for point in legged.contacts
+        for link in feet
+        if point.link == link
+    )
+    return replace(own, config=config, feet=points)
+
+
+def _place(robot: Robot, link: str) -> Array:
+    return np.asarray(robot.model.frames[robot.model.getFrameId(link)].placement.translation)
 
 
 def _root(urdf: str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.bayesian_robots import BenchRobot, bench_robot
-from benchmarks.bayesian_tables import MIDDLE, errors
+from benchmarks.bayesian_trial import MIDDLE, errors
 from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser

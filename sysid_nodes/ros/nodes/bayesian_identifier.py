@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lifecycle node that identifies a robot's links, friction, motors and losses as a posterior, window by window.
 
-Topics: in, stamped, any rates: ``joint_states`` (sensor_msgs/JointState, positions and efforts) and the power meter
-that the option ``power`` names (sensor_msgs/BatteryState, negative current while it gives power; empty: none); out,
-latched, ``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (online_sysid/JointFriction) and, for RViz,
+Topics: in, any rates: ``joint_states`` (sensor_msgs/JointState, stamped, positions and efforts) and the power meter
+that the option ``power`` names (sensor_msgs/BatteryState, stamped, negative current while it gives power; or two,
+voltage and current drawn, std_msgs/Float64, which count from when they are heard; empty: none); out, latched,
+``~/posterior`` (online_sysid/ParameterPosterior), ``~/friction`` (online_sysid/JointFriction) and, for RViz,
 ``~/markers`` (visualization_msgs/MarkerArray), and ``/diagnostics``. Services: ``~/reset`` (std_srvs/Trigger),
 ``~/save`` (online_sysid/Save).
 """
@@ -16,9 +17,10 @@ from typing import Any
 
 from online_sysid.msg import JointFriction, ParameterPosterior
 from sensor_msgs.msg import BatteryState, JointState
+from std_msgs.msg import Float64
 from visualization_msgs.msg import MarkerArray
 
-from sysid_nodes.logs.power_reader import from_battery_state
+from sysid_nodes.logs.power_reader import PowerPair, from_battery_state, power_topics
 from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields, status
 from sysid_nodes.messages.bayesian.posterior_markers import posterior_marker_fields
 from sysid_nodes.messages.fill import to_message
@@ -65,10 +67,17 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
         profile = qos.stream(node.reliability, node.queue_depth)
         session = live.session
         self._listen(live, JointState, "joint_states", lambda m: session.take(to_joint_state(m)), profile)
-        if session.config.power:
-            self._listen(
-                live, BatteryState, session.config.power, lambda m: session.take_power(*from_battery_state(m)), profile
-            )
+        topics, pair = power_topics(session.config.power), PowerPair()
+
+        def take_current(message: Any, stamp: float) -> None:
+            if (reading := pair.take_current(stamp, message.data)) is not None:
+                session.take_power(*reading)
+
+        if len(topics) == 1:
+            self._listen(live, BatteryState, topics[0], lambda m: session.take_power(*from_battery_state(m)), profile)
+        elif topics:
+            self._listen_unstamped(live, Float64, topics[0], lambda m, _: pair.take_voltage(m.data), profile)
+            self._listen_unstamped(live, Float64, topics[1], take_current, profile)
         return self._listening()
 
     def _publish(self, update: BayesianUpdate) -> None:

@@ -16,7 +16,11 @@ class BayesianSessionConfig:
 
     robot: str = option("fourbar_leg", "registered robot with a fixed base, or urdf")
     urdf: str = option("", "URDF file, for one's own robot or form of it")
-    power: str = option("power", "topic of the power meter, BatteryState; need not be there; empty: none")
+    power: str = option(
+        "power",
+        "topic of the power meter, BatteryState; or two with a comma between, voltage and current drawn, Float64; need "
+        "not be there; empty: none",
+    )
     torque_factor: Numbers = option(
         (1.0,), "from a message's effort to the joint's torque, one for all motors or one each; -1 turns the sign"
     )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data import RawJointState
 from sysid_nodes.exceptions import ConfigError, LogError
+from sysid_nodes.logs.power_reader import power_topics
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
@@ -26,12 +27,14 @@ class BayesianSession:
         robot: nominal, with a fixed base.
 
     Raises:
-        ConfigError: a joint or link that is named does not exist, or the torque factors do not fit the motors.
+        ConfigError: a joint or link that is named does not exist, the torque factors do not fit the motors, or more
+            topics are named than a power meter has.
         RobotError: the base floats, or a loop cannot be closed.
     """
 
     def __init__(self, robot: Robot, config: BayesianSessionConfig) -> None:
         mechanism = build_mechanism(robot, config.bayesian, power=False)  # what is wrong is said before a log is read
+        power_topics(config.power)
         self._cuts = mechanism.contacts.cuts
         self.robot, self.config = robot, config
         passive = config.bayesian.mechanism.passive

@@ -93,6 +93,7 @@ def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Pat
         (["--set=bayesian.step=0.1", "--set=bayesian.held_out=0.8"], "20 are needed"),
         (["--robot=go2"], "has a floating base"),
         (["--topic=/nothing"], "/nothing"),
+        (["--set=power=u,i,p"], "'power' names one topic"),
         (["--body=knee"], "--body"),
     ],
 )
