@@ -87,7 +87,7 @@ def _costs(planner: ExplorationPlanner, noise: ExplorationPlanner, plan: Explora
     _, told = planner.simulate_plan(CommandCurves.of(plan))
     alone = told.information - planner.forecast.known.information + np.diag(planner.posterior.prior)
     own = noise.forecast
-    return planner.forecast.cost(told), own.cost(told), own.cost(WalkInformation.without_pulls(alone))
+    return planner.forecast.cost(told), own.cost(told), own.cost(WalkInformation.without_pull(alone))
 
 
 if __name__ == "__main__":

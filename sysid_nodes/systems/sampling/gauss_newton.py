@@ -7,10 +7,19 @@ priors' part of it is their own: with H the Hessian,
 
     Cov = jackknife + H^-1 P H^-1 + sum s s',     P the priors' information,
 
-so that what only the prior knows is as uncertain as the prior says. The vectors s are errors that are the same in every
-clip: by how much the estimate would move if the simulations were those of half the step, and if the gears' dry friction
-brought joints to rest sooner and bent further before it slid (`Others`). A search that ends at its limit adds the step
-that would have come next.
+so that what only the prior knows is as uncertain as the prior says. What simulations are known to get wrong (`Others`)
+is in two ways in the last of the equations:
+
+- They are of the residuals that no step at all would leave, by what half of it changes (Richardson). Clips differ in
+  that, next to landings most, so that the jackknife is of these. By how much half the step moves the estimate is one of
+  the vectors s, errors that are the same in every clip.
+- How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
+  of the difference that another gear would make, a standard normal number. Logs tell it to a twentieth, if all else in
+  the simulations is right. Intervals count all of the difference as an error nevertheless, one more of the vectors s:
+  of a log that had lost its motion capture 3 of 10 did not hold without it. Plans do not (`told`): they sought motion
+  that gears leave alone, and nothing else.
+
+A search that ends at its limit adds the step that would have come next.
 """
 
 from __future__ import annotations
@@ -26,6 +35,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts import Simulator
 from sysid_nodes.solvers.shooting import Covariance, Gaussian, block_jackknife
+from sysid_nodes.solvers.shooting.normal_equations import Equations
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -57,6 +67,7 @@ class Fit:
     Attributes:
         vector: (K,).
         covariance: (K, K); zero for what a bound holds.
+        told: (K, K) the same without doubt of how gears hold.
         plain: (K, K) what white residuals, of the stated noise or of a clip's own misfit if that is more, would leave.
         information: (K, K) its Fisher information, bounds left out of account, priors included.
         freedom: (K,) degrees of freedom of Student's distribution.
@@ -71,6 +82,7 @@ class Fit:
 
     vector: Array
     covariance: Array
+    told: Array
     plain: Array
     information: Array
     freedom: Array
@@ -109,28 +121,32 @@ def fit_clips(
     for level in range(len(config.horizons.lengths)):
         found, left_out = levels.fit(level, vector, progress)
         vector = found.parameters
-        covariance, freedom = _covariance(found, config.horizons.block)
+        covariance, _ = _covariance(found, found.equations, config.horizons.block)
         estimates.append((vector, covariance))
-    problem = found.problem
-    own = problem.residuals(vector)
-    step, holding = (_shift(found, problem, vector, own, other) for other in others)
-    # The error of a simulation in steps is proportional to the step: half of it went with half the step.
     left = np.zeros_like(vector) if found.converged else found.remaining_step()
-    vector = np.clip(vector + 2.0 * step, unknowns.column("lower"), unknowns.column("upper"))
-    covariance = covariance + sum(np.outer(shift, shift) for shift in (step, holding, left))
+    equations, moved, step = _without_steps(found, others)
+    vector = np.clip(vector + moved, unknowns.column("lower"), unknowns.column("upper"))
+    covariance, freedom = _covariance(found, equations, config.horizons.block)
+    # Neither residuals as they are nor those that no step would leave are to show fewer errors than the other.
+    widen = np.sqrt(np.maximum(np.diag(estimates[-1][1]) / np.maximum(np.diag(covariance), 1e-300), 1.0))
+    covariance = np.outer(widen, widen) * covariance
+    told = covariance + sum(np.outer(shift, shift) for shift in (step, left))
+    gears = _shift_by_gears(found, others)
+    covariance = told + np.outer(gears, gears)
     estimates[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     return Fit(
         vector,
         covariance,
-        _spread(found, config.horizons.block).plain,
-        found.equations.reduced_hessian,
+        told,
+        _spread(found, equations, config.horizons.block).plain[: len(vector), : len(vector)],
+        _known_of_all_but_the_last(equations.reduced_hessian),
         freedom,
         found.lower,
         found.upper,
         found.converged,
         float(np.sqrt(np.mean(measured**2))),
-        problem,
+        found.problem,
         left_out,
         config.horizons.lengths,
         tuple(estimates),
@@ -194,10 +210,38 @@ class _Levels:
         return found, count - len(found.problem.first)
 
 
-def _shift(found: Solution, problem: ClipProblem, vector: Array, own: Array, other: Simulator) -> Array:
-    """(K,) by how much the estimate would move if simulations were others, to first order."""
-    residual = replace(problem, simulator=other).residuals(vector)
-    return found.shift(np.where(np.isfinite(residual), residual, own))
+def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, Array]:
+    """Equations of residuals that no step would leave, at their solution, with a parameter more: how gears hold.
+
+    Also the way there, and by how much half a step moves it, (K,) each.
+    """
+    problem, vector = found.problem, found.parameters
+    own = problem.residuals(vector)
+    finer, unsure = (_beside(replace(problem, simulator=other).residuals(vector), own) for other in others)
+    # The error of a simulation in steps is proportional to the step: half of it went with half the step.
+    equations = found.others(own + 2.0 * finer, unsure)
+    moved = found.step(equations)
+    half = moved - found.step(found.others(own + finer, unsure))
+    return equations.shift_parameters(moved), moved[:-1], half[:-1]
+
+
+def _shift_by_gears(found: Solution, others: Others) -> Array:
+    """(K,) by how much the estimate would move if gears held otherwise, whatever the log says of it."""
+    own = found.problem.residuals(found.parameters)
+    unsure = _beside(replace(found.problem, simulator=others.holding).residuals(found.parameters), own)
+    here, there = (found.step(found.others(own + change, np.zeros_like(own))) for change in (0.0, unsure))
+    return np.asarray(there - here)[:-1]
+
+
+def _known_of_all_but_the_last(information: Array) -> Array:
+    """(K, K) of (K + 1, K + 1), whatever the last parameter is."""
+    mixed = information[:-1, -1]
+    return np.asarray(information[:-1, :-1] - np.outer(mixed, mixed) / information[-1, -1])
+
+
+def _beside(residual: Array, own: Array) -> Array:
+    """(C, L m) by how much residuals are others; not at all where their simulation failed."""
+    return np.where(np.isfinite(residual), residual - own, 0.0)
 
 
 def _instants(length: float, config: SamplingConfig) -> int:
@@ -218,18 +262,19 @@ def _first_vector(unknowns: Unknowns, guess: StartGuess) -> Array:
     return vector
 
 
-def _spread(found: Solution, clips: int) -> Covariance:
+def _spread(found: Solution, equations: Equations, clips: int) -> Covariance:
     """Of the parameters that no bound holds, from blocks of so many clips."""
-    return block_jackknife(found.equations, ~(found.lower | found.upper), _block(found.problem, clips))
+    return block_jackknife(equations, found.free_with(len(equations.gradient)), _block(found.problem, clips))
 
 
-def _covariance(found: Solution, clips: int) -> tuple[Array, Array]:
-    spread = _spread(found, clips)
+def _covariance(found: Solution, equations: Equations, clips: int) -> tuple[Array, Array]:
+    """(K, K), and (K,) degrees of freedom; parameters behind the K are unknown like these."""
+    spread, k = _spread(found, equations, clips), len(found.parameters)
     # A jackknife of few blocks may be smaller than what white residuals of each clip's own size leave: by chance.
     least, own = np.diag(spread.plain), np.diag(spread.matrix)
     widen = np.sqrt(np.maximum(np.divide(least, own, out=np.ones_like(own), where=own > 0.0), 1.0))
-    prior = spread.plain * found.equations.information @ spread.plain
-    return np.outer(widen, widen) * spread.matrix + prior, spread.freedom
+    prior = spread.plain * equations.information @ spread.plain
+    return (np.outer(widen, widen) * spread.matrix + prior)[:k, :k], spread.freedom[:k]
 
 
 def _block(problem: ClipProblem, clips: int) -> int:

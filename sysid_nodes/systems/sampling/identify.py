@@ -83,13 +83,18 @@ def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
     return Drive(*(spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")))
 
 
-def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
-    """Of the robot that `nominal_model` is of, to see what errors of the simulations do."""
+def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> FinerSimulations:
+    """Of the robot that `nominal_model` is of, in half the step."""
     fine = nominal_model(robot, config, 0.5 * config.step)
-    finer = FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+    return FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+
+
+def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
+    """Of the same robot, to see what errors of the simulations do."""
     hard = nominal_model(robot, config, config.step)
     hard.dof_solref[6:, 0] = _HARD * config.step
-    return Others(finer, Simulations(hard, drive, threads=config.threads, capacity=_FEW, gives=_SOFT * GIVES))
+    holding = Simulations(hard, drive, threads=config.threads, capacity=_FEW, gives=_SOFT * GIVES)
+    return Others(finer_simulations(robot, config, drive), holding)
 
 
 def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
@@ -205,7 +210,7 @@ def _posterior(log: MotionLog, unknowns: Unknowns, fit: Fit) -> Posterior | None
     return Posterior(
         names=tuple(unknowns.index),
         values=fit.vector,
-        covariance=fit.covariance,
+        covariance=fit.told,
         information=fit.information,
         prior=unknowns.column("sigma") ** -2.0,
         clips=len(fit.problem.first),

@@ -157,6 +157,7 @@ def fit_paper(
         unknown,
         unknown,
         unknown,
+        unknown,
         np.full(len(vector), np.inf),
         among & (vector <= lower + span),
         among & (vector >= upper - span),

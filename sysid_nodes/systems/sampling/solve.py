@@ -68,20 +68,29 @@ class Solution:
 
     def remaining_step(self) -> Array:
         """(K,) the step that would come next, were there no end to them."""
-        return self._step(self.equations)
+        return self.step(self.equations)
 
-    def shift(self, residual: Array) -> Array:
-        """(K,) by how much the solution would move, to first order, if the residuals (C, L m) were others."""
-        first = self.problem.length * np.arange(len(self.problem.first))
+    def step(self, equations: Equations) -> Array:
+        """(K',) the step that others, with parameters of their own behind the K, would take from here.
+
+        What a bound holds is held.
+        """
+        free = self.free_with(len(equations.gradient))
+        lower, upper = (np.full(len(free), end) for end in (-np.inf, np.inf))
+        return equations.step(0.0, np.zeros(len(free)), lower, upper, free).parameters
+
+    def free_with(self, count: int) -> BoolArray:
+        """(K',) parameters that no bound holds, of K' = `count`, those behind the K among them."""
+        return np.pad(~(self.lower | self.upper), (0, count - len(self.parameters)), constant_values=True)
+
+    def others(self, residual: Array, unsure: Array) -> Equations:
+        """Of other residuals (C, L m), with a parameter more: how much of `unsure` (C, L m) is in them, 0 +- 1."""
+        shape, first = self.rollout.residual.shape, self.problem.length * np.arange(len(self.problem.first))
         start, information = self.problem.start(first)
-        rollout = self.rollout._replace(residual=residual.reshape(self.rollout.residual.shape))
-        other = assemble(rollout, first, self.parameters, self.prior, start, information, self.loss)
-        return self._step(other) - self.remaining_step()
-
-    def _step(self, equations: Equations) -> Array:
-        free = ~(self.lower | self.upper)
-        lower, upper = (np.full(len(self.parameters), end) for end in (-np.inf, np.inf))
-        return equations.step(0.0, self.parameters, lower, upper, free).parameters
+        columns = np.concatenate([self.rollout.by_parameters, unsure.reshape(*shape, 1)], axis=2)
+        rollout = self.rollout._replace(residual=residual.reshape(shape), by_parameters=columns)
+        prior = Gaussian(np.append(self.prior.mean, 0.0), np.append(self.prior.information, 1.0))
+        return assemble(rollout, first, np.append(self.parameters, 0.0), prior, start, information, self.loss)
 
 
 def solve_clips(

@@ -13,7 +13,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
-from sysid_nodes.systems.sampling.gauss_newton import fit_clips
+from sysid_nodes.systems.sampling.gauss_newton import _without_steps, fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import settle_starts
@@ -65,15 +65,52 @@ def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_
     assert np.linalg.eigvalsh(fit.covariance).min() > -1e-12
 
 
-def test_errors_rest_on_derivatives_simulated_where_the_search_ended(ended):
+def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended):
     fit, end = ended
-    problem = end.problem
-    first = problem.length * np.arange(len(problem.first))
-    start, information = problem.start(first)
+    problem, first = end.problem, end.problem.length * np.arange(len(end.problem.first))
+    start, known = problem.start(first)
     rollout = problem.rollout(end.parameters, first, start)
-    true = assemble(rollout, first, end.parameters, end.prior, start, information, end.loss).reduced_hessian
+    # Outliers are those that no step would leave; how gears hold is one parameter more (Schur's complement).
+    rest = problem.residuals(end.parameters) + 2.0 * beside(walk.setting.others.finer, end)
+    rollout = rollout._replace(residual=rest.reshape(rollout.residual.shape))
+    unsure = beside(walk.setting.others.holding, end).reshape(*rollout.residual.shape, 1)
+    rollout = rollout._replace(by_parameters=np.concatenate([rollout.by_parameters, unsure], axis=2))
+    vector, prior = (
+        np.append(end.parameters, 0.0),
+        Gaussian(*(np.append(part, 1.0) for part in vars(end.prior).values())),
+    )
+    full = assemble(rollout, first, vector, prior, start, known, end.loss).reduced_hessian
+    true = np.linalg.inv(np.linalg.inv(full)[:-1, :-1])
     scale = np.sqrt(np.outer(true.diagonal(), true.diagonal()))
-    np.testing.assert_allclose(fit.information / scale, true / scale, atol=1e-9)
+    np.testing.assert_allclose(fit.information / scale, true / scale, atol=1e-6)
+
+
+def beside(other, end):
+    """Difference that other simulations make to the residuals."""
+    own = end.problem.residuals(end.parameters)
+    return replace(end.problem, simulator=other).residuals(end.parameters) - own
+
+
+def test_the_estimate_is_of_no_step_at_all_and_doubted_by_half_of_one(walk, ended):
+    end = replace(ended[1].linearise(), loss=None)  # which changes with the residuals
+    equations, moved, half = _without_steps(end, walk.setting.others)
+    still = end.step(end.others(end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)))[:-1]
+    assert np.abs(half).max() > 0.0
+    np.testing.assert_allclose(moved - still, 2.0 * half, rtol=1e-6, atol=1e-9)
+    # At their solution the next step is none, but for the little that keeps hardly known starts from being solved for.
+    units = np.sqrt(equations.reduced_hessian.diagonal())
+    assert np.abs(units * end.step(equations)).max() < 0.05 * np.abs(units[:-1] * moved).max()
+
+
+def test_how_gears_hold_is_told_by_a_log_and_taken_out_of_it(walk, ended):
+    end = ended[1].linearise()
+    own, unsure = end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)
+    loud = 30.0 * unsure  # so that the prior of its share does not matter
+    before, after = (end.step(end.others(own + change, loud)) for change in (0.0, 60.0 * unsure))
+    ignored = end.step(end.others(own + 60.0 * unsure, 0.0 * unsure)) - end.step(end.others(own, 0.0 * unsure))
+    units = np.sqrt(end.equations.reduced_hessian.diagonal())
+    assert after[-1] - before[-1] == pytest.approx(-2.0, abs=0.1)
+    assert np.abs(units * (after - before)[:-1]).max() < 0.1 * np.abs(units * ignored[:-1]).max()
 
 
 def test_derivatives_by_the_start_states_are_simulated_for_the_last_step_alone(walk, monkeypatch):

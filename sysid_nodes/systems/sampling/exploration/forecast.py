@@ -3,10 +3,10 @@
 
 Both are weighed by their information F1 and F2, F = F1 + F2, and the first brings the errors C1 that it has:
 
-    Cov = F^-1 (F1 C1 F1 + k F2 + sum g g' + sum_clips g_c g_c') F^-1
+    Cov = F^-1 (F1 C1 F1 + k F2 + g g' + sum_clips g_c g_c') F^-1
 
-with k what the first log's residuals showed beyond the stated noise, g the walk's pulls by errors of the simulations,
-and g_c those of its single clips (`information`). What only noise leaves, F^-1, promises too much: it becomes less with
+with k what the first log's residuals showed beyond the stated noise, g the walk's pull by the simulations' steps, and
+g_c those of its single clips (`information`). What only noise leaves, F^-1, promises too much: it becomes less with
 every second of motion, which errors of the simulations do not; and a motion livelier than the first has errors from
 clip to clip that k knows nothing of.
 """
@@ -25,7 +25,7 @@ from sysid_nodes.systems.sampling.estimates import jacobian, quantities
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.criteria import criterion, invert
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation, clip_information
-from sysid_nodes.systems.sampling.gauss_newton import Others, clips_of
+from sysid_nodes.systems.sampling.gauss_newton import clips_of
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class Forecast:
 
     Args:
         sampling: of the identification that is to follow.
-        others: that differ from it as they do in the identification.
+        finer: its simulations in half the step.
 
     Attributes:
         asked: (Q) parameters that are asked for.
@@ -51,10 +51,10 @@ class Forecast:
         posterior: Posterior,
         unknowns: Unknowns,
         simulator: Simulator,
-        others: Others,
+        finer: Simulator,
     ) -> None:
         self._sampling, self._config, self._posterior = sampling, config, posterior
-        self._unknowns, self._simulator, self._others = unknowns, simulator, others
+        self._unknowns, self._simulator, self._finer = unknowns, simulator, finer
         found = quantities(unknowns, sampling.verdict)
         self.asked = tuple(q for q in found if q.wanted is not None and q.group in ("inertia", "motors"))
         held, plain = np.diag(posterior.covariance) <= 0.0, invert(posterior.information)
@@ -69,7 +69,7 @@ class Forecast:
         together = clips_of(sampling.horizons, len(sampling.horizons.clips) - 1, config.duration + posterior.duration)
         prior = np.diag(posterior.prior)
         first = prior + together * (1.0 - share) / max(posterior.clips, 1) * (posterior.information - prior)
-        self.known = WalkInformation.without_pulls(first)
+        self.known = WalkInformation.without_pull(first)
         self._clips = together * share
         # What a bound holds has no errors of its own; they are then as much larger than noise's as the others' are.
         hidden = (np.abs(self._natural[:, held]) > 1e-9).any(axis=1)
@@ -92,7 +92,7 @@ class Forecast:
             self._unknowns,
             sampling.noise,
             self._simulator,
-            self._others,
+            self._finer,
             self._posterior.values,
             round(sampling.horizons.lengths[-1] / sampling.step) + 1,
             config.search.clips * segments,
@@ -125,7 +125,7 @@ class Forecast:
     def _covariance(self, told: WalkInformation) -> Array:
         inverse = invert(told.information)
         noise = self._beyond * (told.information - self.known.information)
-        own = noise + told.pulls.T @ told.pulls + told.scatter
+        own = noise + np.outer(told.pull, told.pull) + told.scatter
         return np.asarray(inverse @ (self._brought + own) @ inverse)
 
     def _root(self, covariance: Array) -> Array:

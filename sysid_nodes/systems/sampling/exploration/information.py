@@ -4,17 +4,17 @@
 The walk is simulated, read by perfect sensors at the real ones' instants, and cut into clips; derivatives are the
 identification's (`problem`), with the start states eliminated clip by clip:
 
-    F = sum_clips (J' J - J' S (S' S + L)^-1 S' J),
+    F = sum_clips w (J' J - J' S (S' S + L)^-1 S' J),
 
-J and S the derivatives of a clip's whitened residuals by parameters and by its start, L what a guessed start knows.
-The same clips in the simulations that the identification asks for the errors of its own (`gauss_newton.Others`) leave
-residuals r, which pull at the estimate by
+J and S the derivatives of a clip's whitened residuals by parameters and by its start, L what a guessed start knows, and
+w the weight of a clip that fits no better than simulations in steps do (`clip_loss`). The same clips in half the step
+(`gauss_newton.Others`) leave residuals r, which pull at the estimate by
 
-    g = sum_clips g_c,   g_c = (J' - J' S (S' S + L)^-1 S') r:
+    g = sum_clips g_c,   g_c = w (J' - J' S (S' S + L)^-1 S') r:
 
 what these have in common does not become less with more of the same motion, as noise does. What differs from clip to
 clip does, yet it is no part of F: sum_clips g_c g_c' is what the sandwich of the identification will show of it. Of a
-robot that hops it leaves several times what noise does.
+robot that hops it leaves several times what noise does. How gears hold is told by every log, and no error of a walk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import numpy.typing as npt
 from sysid_nodes.rollouts import Simulator
 from sysid_nodes.rollouts.rotations import vertical
 from sysid_nodes.systems.sampling.config import NoiseConfig
-from sysid_nodes.systems.sampling.gauss_newton import Others
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem
 from sysid_nodes.systems.sampling.residuals import instant_rates
@@ -44,30 +43,30 @@ class WalkInformation:
 
     Attributes:
         information: (..., K, K).
-        pulls: (..., 2, K) on the estimate, by the errors of simulations that `Others` are for.
+        pull: (..., K) on the estimate, by what half a step changes.
         scatter: (..., K, K) sum of the squares of single clips' pulls.
     """
 
     information: Array
-    pulls: Array
+    pull: Array
     scatter: Array
 
     @classmethod
-    def without_pulls(cls, information: Array) -> WalkInformation:
+    def without_pull(cls, information: Array) -> WalkInformation:
         """Of motion (K, K) that errors of the simulations leave alone."""
-        return cls(information, np.zeros((len(Others._fields), len(information))), np.zeros_like(information))
+        return cls(information, np.zeros(len(information)), np.zeros_like(information))
 
     def __add__(self, other: WalkInformation) -> WalkInformation:
         return WalkInformation(
-            self.information + other.information, self.pulls + other.pulls, self.scatter + other.scatter
+            self.information + other.information, self.pull + other.pull, self.scatter + other.scatter
         )
 
     def times(self, factor: float) -> WalkInformation:
         """So much of the same motion."""
-        return WalkInformation(factor * self.information, factor * self.pulls, factor * self.scatter)
+        return WalkInformation(factor * self.information, factor * self.pull, factor * self.scatter)
 
     def __getitem__(self, k: int) -> WalkInformation:
-        return WalkInformation(self.information[k], self.pulls[k], self.scatter[k])
+        return WalkInformation(self.information[k], self.pull[k], self.scatter[k])
 
 
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
@@ -100,7 +99,7 @@ def clip_information(
     unknowns: Unknowns,
     noise: NoiseConfig,
     simulator: Simulator,
-    others: Others,
+    finer: Simulator,
     vector: Array,
     length: int,
     clips: int,
@@ -109,6 +108,7 @@ def clip_information(
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
+        finer: of half the step.
         vector: (K,) parameters that the walks were simulated with.
         length: instants of a clip.
         clips: of each walk, evenly spread.
@@ -123,16 +123,20 @@ def clip_information(
     found = problem.rollout(vector, first, start)
     by_parameters = found.by_parameters.reshape(len(first), -1, len(vector))
     by_start = found.by_start.reshape(len(first), -1, start.shape[1])
-    mixed = np.swapaxes(by_start, 1, 2) @ by_parameters
     square = np.swapaxes(by_start, 1, 2) @ by_start + np.diag(known) + 1e-9 * np.eye(len(known))
-    # Derivatives by the parameters of clips whose starts follow.
-    slopes = by_parameters - by_start @ np.linalg.solve(square, mixed)
-    rests = [replace(problem, simulator=other).residuals(vector) for other in others]
-    beside = np.stack(rests, axis=-1) - found.residual.reshape(len(first), -1, 1)
-    rest = np.clip(np.nan_to_num(beside, nan=0.0), -_FAR, _FAR)
-    information = np.swapaxes(by_parameters, 1, 2) @ slopes
-    pulls = np.swapaxes(np.swapaxes(slopes, 1, 2) @ rest, 1, 2)
+
+    def follow(columns: Array) -> Array:
+        """Columns (C, R, m) of residuals less what starts that follow take of them."""
+        return columns - by_start @ np.linalg.solve(square, np.swapaxes(by_start, 1, 2) @ columns)
+
+    slopes, own = follow(by_parameters), found.residual.reshape(len(first), -1)
+    rest = np.clip(np.nan_to_num(replace(problem, simulator=finer).residuals(vector) - own, nan=0.0), -_FAR, _FAR)
+    # A step leaves twice of what half of it changes.
+    missed, told = (2.0 * follow(rest[..., None])) ** 2, (by_start != 0.0).any(axis=2)
+    weight = 1.0 / (1.0 + missed.sum(axis=(1, 2)) / np.maximum(told.sum(axis=1), 1))
+    information = weight[:, None, None] * np.swapaxes(by_parameters, 1, 2) @ slopes
+    pull = weight[:, None] * np.einsum("crk,cr->ck", slopes, rest)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
-    scatter = np.swapaxes(pulls, 1, 2) @ pulls
-    parts = (np.where(finite[:, None, None], part, 0.0) for part in (information, pulls, scatter))
-    return WalkInformation(*(part.reshape(count, clips, -1, len(vector)).mean(axis=1) for part in parts))
+    information, pull = np.where(finite[:, None, None], information, 0.0), np.where(finite[:, None], pull, 0.0)
+    parts = (information, pull, np.einsum("ck,cl->ckl", pull, pull))
+    return WalkInformation(*(part.reshape(count, clips, *part.shape[1:]).mean(axis=1) for part in parts))

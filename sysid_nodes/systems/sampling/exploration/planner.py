@@ -28,7 +28,7 @@ from sysid_nodes.systems.sampling.exploration.forecast import Forecast
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
 from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
-from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model, other_simulations
+from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -95,8 +95,8 @@ class ExplorationPlanner:
         simulations = Simulations(model, drive, threads=sampling.threads, capacity=_ROOM)
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
         self.crowd = Crowd(simulations, policy, unknowns.variants([posterior.values, *drawn]))
-        others = other_simulations(robot, sampling, drive)
-        self.forecast = Forecast(sampling, config, posterior, unknowns, simulations, others)
+        finer = finer_simulations(robot, sampling, drive)
+        self.forecast = Forecast(sampling, config, posterior, unknowns, simulations, finer)
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
         self._search = SegmentSearch(
             self.crowd,
