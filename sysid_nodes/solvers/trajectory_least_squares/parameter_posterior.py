@@ -47,20 +47,36 @@ class ParameterPosterior:
 
     def samples(self, count: int, rng: np.random.Generator) -> Array:
         """(count, p) independent draws from the truncated Gaussian; not a number where the covariance has no root."""
-        sigma = np.sqrt(np.diag(self.covariance))
-        near = (self.lower > self.mean - _REACH * sigma) | (self.upper < self.mean + _REACH * sigma)
-        (bounded,) = np.nonzero(near & (sigma > 0.0))
+        bounded = self._bounded
         values, vectors = eigenvectors(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         draws = self.mean + rng.standard_normal((count, len(self.mean))) @ root.T
         if not len(bounded) or not np.isfinite(draws).all():
             return np.asarray(draws)
         inside = self._draw_bounded(bounded, count, rng)
-        own = self.covariance[np.ix_(bounded, bounded)]
-        gain = np.linalg.lstsq(own, self.covariance[bounded], rcond=1e-12)[0]
-        draws += (inside - draws[:, bounded]) @ gain
+        draws += (inside - draws[:, bounded]) @ self._gain(bounded)
         draws[:, bounded] = inside
         return np.asarray(draws)
+
+    def expectation(self, count: int, rng: np.random.Generator) -> Array:
+        """(p,) mean of the truncated Gaussian: of `count` draws of what has a bound in reach; the rest goes with it."""
+        bounded = self._bounded
+        if not len(bounded) or not np.isfinite(self.covariance).all():
+            return self.mean
+        inside = self._draw_bounded(bounded, count, rng).mean(axis=0)
+        return np.asarray(self.mean + (inside - self.mean[bounded]) @ self._gain(bounded))
+
+    @property
+    def _bounded(self) -> IntArray:
+        """Parameters that have a bound in reach."""
+        sigma = np.sqrt(np.diag(self.covariance))
+        near = (self.lower > self.mean - _REACH * sigma) | (self.upper < self.mean + _REACH * sigma)
+        return np.flatnonzero(near & (sigma > 0.0))
+
+    def _gain(self, chosen: IntArray) -> Array:
+        """(k, p) by which all parameters go with k of them."""
+        own = self.covariance[np.ix_(chosen, chosen)]
+        return np.asarray(np.linalg.lstsq(own, self.covariance[chosen], rcond=1e-12)[0])
 
     def _draw_bounded(self, chosen: IntArray, count: int, rng: np.random.Generator) -> Array:
         """Draws of the parameters that have a bound in reach."""

@@ -17,11 +17,12 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.contact_checks import long_stages
-from sysid_nodes.systems.bayesian.contradictions import LASTING, contradictions, too_short
+from sysid_nodes.systems.bayesian.contradictions import LASTING, contradictions, far_from_prior, too_short
 from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import LogInformation
-from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, log_information, passage
+from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, passage
+from sysid_nodes.systems.bayesian.motion_noise import information_without_noise
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, noise_growth
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.posterior import (
@@ -74,7 +75,10 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    if wrong := contradictions(rows, fitted, kept, read):
+    wrong = contradictions(rows, fitted, kept, read)
+    if before is None and not wrong and (far := far_from_prior(own, x, theta)):
+        wrong = (far,)
+    if wrong:
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
@@ -152,14 +156,14 @@ def _combine_with_before(
         stages += before.stages
         against = _disagreement_in_words(before, way, kept, fitted)
         status = BayesianStatus.CONTRADICTED if against else max(status, before.status)
-    told, lasting = log_information(own, model.factor, at.x, extra)
-    lasts = bool(extra.any())
-    used: LogInformation | None
-    if lasts and (found := estimate_with_correlated_errors(own, told, lasting, at.x)) is not None:
+    told, lasting, white, linear = information_without_noise(problem, fitted.found.best.point, model, extra)
+    if not linear:
+        status = max(status, BayesianStatus.STALLED)
+        against = against or "too short: what noise of the positions looks like weighs as much as the motion"
+    x, theta, used = at.x, parameter_posterior(model.factor, model.rows, extra), None
+    if (found := estimate_with_correlated_errors(own, told, lasting, white)) is not None:
         x, theta, used = found
-    else:
-        x, theta, used = at.x, parameter_posterior(model.factor, model.rows, extra), None if lasts else told
-    known = Knowledge(problem.mechanism, at.x, x, told, lasting, fitted.noise, covered, stages, status, prior, read)
+    known = Knowledge(problem.mechanism, white, x, told, lasting, fitted.noise, covered, stages, status, prior, read)
     return _Belief(status, x, theta, known, (against,) if against else (), used)
 
 

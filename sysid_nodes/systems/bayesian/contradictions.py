@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_solve
+from scipy.special import chdtrc
 
 from sysid_nodes.results.bayesian import PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
@@ -17,6 +18,7 @@ from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
 from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation
+from sysid_nodes.systems.bayesian.parameters import Parameters
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -25,6 +27,7 @@ LASTING = 3.0
 """Stages for which residuals keep, from which on the model misses something worth a line."""
 
 _PRIOR = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
+_CHANCE = 1e-4  # that a robot of the prior has constants, all together, as far from it as a log's
 _SCALE = 5.0  # sigmas between the scale of torque readings that a log shows and the one that is known
 _ANY = 3.0  # prior sigma of that scale, which says next to nothing
 _UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
@@ -61,6 +64,27 @@ def contradictions(
         within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
         found = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *found)
     return found
+
+
+def far_from_prior(own: Parameters, x: Array, theta: ParameterPosterior) -> str:
+    """In words, where a log's constants, taken together, are not those of a robot of the prior; empty otherwise.
+
+    Of a motion that is almost free, torques that the model misses become less with the inertia, which nothing but its
+    prior keeps from nothing; and of a positive constant, nothing at all is less than two sigmas from what was expected.
+    So in the coordinates in which the prior is Gaussian: where m is the posterior's mean there and V its covariance,
+    both in units of the prior's, m'm is as of chi square with tr(1 - V) degrees of freedom.
+
+    Args:
+        own: with the prior.
+        x: (P,) the posterior's mean, lasting errors allowed for.
+        theta: posterior of the free coordinates.
+    """
+    off = (x - own.mean)[own.free] / own.sigma[own.free]
+    told = float(np.sum(1.0 - np.clip(np.diag(theta.covariance) / own.sigma[own.free] ** 2, 0.0, 1.0)))
+    square = float(off @ off)
+    if told < 1.0 or chdtrc(told, square) > _CHANCE:
+        return ""
+    return f"constants are {np.sqrt(square / told):.2g} times as far from what was expected as one that is told may be"
 
 
 def too_short(fitted: Fitted, kept: Correlation, theta: ParameterPosterior) -> str:

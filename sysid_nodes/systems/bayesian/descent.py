@@ -21,9 +21,9 @@ from sysid_nodes.systems.bayesian.config import GAUSSIAN, BayesianConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.initial_motion import differences, impact_constants, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
-from sysid_nodes.systems.bayesian.log import MechanismLog
+from sysid_nodes.systems.bayesian.log import SHORT, MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
-from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, shown_noise
+from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, quietest, shown_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 Array = npt.NDArray[np.float64]
@@ -157,10 +157,33 @@ def refit(known: Knowledge, log: MechanismLog, config: BayesianConfig) -> Fitted
 def _with_noise(
     problem: MechanismProblem, start: Estimate, config: BayesianConfig, before: Pooled | None, tell: Progress
 ) -> tuple[Fitted, Fit]:
-    """Descents and the noise in turn, with what earlier parts of a log say of it; None for the first."""
+    """Descents and the noise in turn, with what earlier parts of a log say of it; None for the first.
+
+    Noise of a short first part begins with what readings scatter by (`quietest`). Where it does not settle from there,
+    the model misses something, and it comes from above, as that of a long one does: that takes for noise whatever may
+    be, and does not bend the motion.
+    """
+    first = descend(problem, start, config, soften_first=before is None)
+    quiet = before is None and problem.log.stages <= SHORT
+    found, result = _settle(problem, start, first, config, before, tell, quiet=quiet)
+    if quiet and not found.settled:
+        found, result = _settle(problem, start, first, config, before, tell, quiet=False)
+    return found, result
+
+
+def _settle(
+    problem: MechanismProblem,
+    start: Estimate,
+    result: Fit,
+    config: BayesianConfig,
+    before: Pooled | None,
+    tell: Progress,
+    *,
+    quiet: bool,
+) -> tuple[Fitted, Fit]:
+    """Rounds of the noise's estimation after a first descent; from what readings scatter by if `quiet`."""
     seen, shown, settled = before or pool_stated(problem.noise), None, True
-    pooled = seen
-    result = descend(problem, start, config, soften_first=before is None)
+    pooled, short = seen, before is None and problem.log.stages <= SHORT
     rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN
     for k in range(config.noise.rounds if rethinks else 0):
         tell("estimating the noise", k, config.noise.rounds)
@@ -168,7 +191,9 @@ def _with_noise(
         settled, shown = found is None, None if found is None else found.noise
         if found is None:
             break
-        pooled = pool_noise(seen, found.noise, problem.log.stages)
+        noise = quietest(found.noise, problem.log) if quiet and k == 0 else found.noise
+        # What a short log does not tell stays where it has got to.
+        pooled = pool_noise(pool_stated(problem.noise) if short else seen, noise, problem.log.stages)
         if settled := has_settled(problem, pooled.noise, found.weights):
             break
         turning = turns(problem.mechanism, problem.log, result.point.point, start.q)

@@ -96,9 +96,20 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: 
     # What the model misses of torques may be put down to the motion, not beyond what readings and stages may be off.
     most = np.hypot(problem.log.most_noise, problem.log.stage_error)
     levels[measured] = np.minimum(noise.position[measured] * position, most[measured])
-    levels = np.maximum(levels, np.minimum(noise.position, FINEST))
+    # A short log may settle where positions are exact, torques noisy and rotors nothing: readings tell of themselves.
+    levels = np.maximum(levels, np.maximum(problem.log.least_noise, np.minimum(noise.position, FINEST)))
     shown = replace(noise, position=levels, torque=noise.torque * torque, power=noise.power * float(power[0]))
     return Shown(replace(shown, passive=_passive_noise(own["passive"], noise, shown)), full)
+
+
+def quietest(noise: Noise, log: MechanismLog) -> Noise:
+    """Not more than readings scatter by themselves: where the estimation of the noise had better begin.
+
+    From far above it comes down step by step, and where a short log tells little of torques it may stay on the way:
+    positions taken for exact, torques for noisy, and no rotor. What the model misses makes it rise again at once.
+    """
+    position, torque = np.fmax(log.scatter, FINEST), np.fmax(log.torque_scatter, FINEST)
+    return replace(noise, position=np.minimum(noise.position, position), torque=np.minimum(noise.torque, torque))
 
 
 def _passive_noise(own: Influence, before: Noise, shown: Noise) -> float:

@@ -35,6 +35,8 @@ def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequ
     for j in np.flatnonzero(np.isfinite(log.position).any(axis=0)).tolist():
         if since := stuck_until_it_jumps(log.position[:, j]):
             raise LogError(f"'{joints[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?")
+        if since := stops_dead(log.position[:, j]):
+            raise LogError(f"'{joints[j]}' stops dead and reads the same for the last {since * log.step:.2g} s: stuck?")
     for torque, j in zip(log.torque.T, np.flatnonzero(motors).tolist(), strict=True):
         told, way = torque[np.isfinite(torque)], log.position[:, j][np.isfinite(log.position[:, j])]
         if len(told) and np.ptp(told) == 0.0 and len(way) and np.ptp(way) > MOVES:
@@ -63,3 +65,21 @@ def stuck_until_it_jumps(position: Array) -> int:
         moved = np.flatnonzero(position[: last + 1] != position[last])
         stood = max(stood, last - (int(moved[-1]) if len(moved) else -1))
     return stood if stood >= _STOOD else 0
+
+
+def stops_dead(position: Array) -> int:
+    """Last stages for which a joint (N,) reads exactly the same after a stop twice as hard as any other; 0 if none.
+
+    A joint that comes to rest slows down before, at least half as hard as at the end of it.
+    """
+    bends = np.abs(np.diff(position, 2))
+    moved = np.flatnonzero(position != position[-1])
+    first = int(moved[-1]) + 1 if len(moved) else 0
+    stood = len(position) - first
+    if stood < _STOOD or first < 2 * _STOOD or not np.isfinite(bends).all():
+        return 0
+    # Stage k bends at k - 1; where readings are brought to their stages' time, neighbours bend with it.
+    before, hardest = bends[: first - 4], float(bends[first - 4 :].max())
+    steps = np.abs(np.diff(position[: first - 2]))
+    step = float(min(steps[steps > 0.0], default=0.0))
+    return stood if hardest > max(2.0 * float(before.max()), _COUNTS * step, MOVES) else 0

@@ -13,9 +13,10 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian import MechanismLog, identify
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
-from sysid_nodes.systems.bayesian.contradictions import _unexplained_joints
+from sysid_nodes.systems.bayesian.contradictions import _unexplained_joints, far_from_prior
 from sysid_nodes.systems.bayesian.descent import fit
 from sysid_nodes.systems.bayesian.knowledge import Readings
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
@@ -86,3 +87,14 @@ def test_what_is_much_more_than_readings_scatter_by_is_the_model_s(turned: float
     fitted = replace(fit(build_mechanism(leg(), config, power=True), log, config, None), settled=True)
     white = Correlation(np.ones(2), 1.0, np.zeros((0, 0)))
     assert _unexplained_joints(fitted, white, Readings.of(log.torque, None)) == missed
+
+
+@pytest.mark.parametrize(
+    ("off", "left", "said"), [(1.0, 0.01, False), (2.0, 0.01, True), (2.0, 0.9, True), (0.3, 0.9, False)]
+)
+def test_constants_far_from_the_prior_all_together_are_said(off: float, left: float, said: bool) -> None:
+    """One and two sigmas in each of more than ten coordinates that are told, or in as many that are hardly told."""
+    own = build_mechanism(leg(), CONFIG, power=True).parameters
+    p, end = len(own.free), np.full(len(own.free), np.inf)
+    theta = ParameterPosterior(np.zeros(p), left * np.diag(own.sigma[own.free] ** 2), -end, end)
+    assert bool(far_from_prior(own, own.mean + off * own.sigma, theta)) is said

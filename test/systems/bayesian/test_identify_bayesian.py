@@ -31,7 +31,7 @@ from sysid_nodes.systems.bayesian import (
 )
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, NoiseConfig, SearchConfig, VerdictConfig
 from sysid_nodes.systems.bayesian.mechanism import Motion
-from sysid_nodes.systems.bayesian.stuck import stuck_until_it_jumps
+from sysid_nodes.systems.bayesian.stuck import stops_dead, stuck_until_it_jumps
 
 QUICK = replace(CONFIG, step=0.02, search=SearchConfig(starts=1), verdict=VerdictConfig(samples=500))
 SEED, DURATION = 11, 3.0
@@ -333,7 +333,9 @@ QUIET = {
 
 @pytest.mark.parametrize("position", QUIET.values(), ids=QUIET.keys())
 def test_a_joint_that_rests_and_then_moves_is_not_stuck(position: np.ndarray) -> None:
-    assert stuck_until_it_jumps(np.round(position / 1e-4) * 1e-4) == 0
+    read = np.round(position / 1e-4) * 1e-4
+    assert stuck_until_it_jumps(read) == 0
+    assert stops_dead(read) == 0
 
 
 def test_a_joint_that_jumps_from_rest_was_stuck() -> None:
@@ -341,3 +343,13 @@ def test_a_joint_that_jumps_from_rest_was_stuck() -> None:
     moving[40:60] = moving[40]
     assert stuck_until_it_jumps(moving) == pytest.approx(20, abs=2)
     assert stuck_until_it_jumps(np.r_[RESTS, np.full(100, 0.5)]) == pytest.approx(100, abs=2)
+
+
+def test_a_joint_that_stops_dead_was_stuck() -> None:
+    """At half its speed; one that was let come to rest is not."""
+    t, noise = 0.01 * np.arange(200), 1e-4 * np.random.default_rng(0).standard_normal(200)
+    moving = 0.2 * np.sin(2.0 * np.pi * t) + noise
+    stuck = np.r_[moving[:110], np.full(90, moving[109])]
+    assert stops_dead(stuck) == pytest.approx(90, abs=1)
+    assert stops_dead(moving) == 0
+    assert stops_dead(np.r_[moving[:125], np.full(75, moving[124])]) == 0, "where it turns, it stands for a moment"
