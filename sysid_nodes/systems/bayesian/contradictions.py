@@ -154,7 +154,9 @@ def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
     """Motors of which a log shows another scale of torque readings than the one that is known, in words.
 
     The scale's posterior were it not known, linearised at the minimum: one that is turned round is -1, and what links,
-    rotors and a power meter cannot explain of one that is doubled shows as well.
+    rotors and a power meter cannot explain of one that is doubled shows as well. Without a power meter nothing but the
+    priors tells the size of a scale, and of friction, which is never less than nothing, they would have it twice what
+    it is.
     """
     problem, at = fitted.problem, fitted.found.best.point
     own = problem.mechanism.parameters
@@ -176,6 +178,8 @@ def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
     if (wrong & (off > _SCALE * np.sqrt(variance))).any():  # seldom: what lasts costs as much as all before
         variance = variance + np.diag(correlation(problem, model).extra)[places]
     wrong &= off > _SCALE * np.sqrt(variance)
+    if not np.isfinite(problem.log.power).any():
+        wrong &= scale < 0.0
     names = np.array(problem.mechanism.chain.joint_names)[own.motors]
     return tuple(
         f"torques read at '{name}' are {value:.2g} times what the motion takes, give or take {spread:.1g}"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from benchmarks.bayesian_coverage import trial
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
@@ -98,3 +99,8 @@ def test_constants_far_from_the_prior_all_together_are_said(off: float, left: fl
     p, end = len(own.free), np.full(len(own.free), np.inf)
     theta = ParameterPosterior(np.zeros(p), left * np.diag(own.sigma[own.free] ** 2), -end, end)
     assert bool(far_from_prior(own, own.mean + off * own.sigma, theta)) is said
+
+
+def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
+    """Priors of friction, which is never less than nothing, would have it that torques were read twice as large."""
+    assert trial(1, "noise stated 30 times too large", 4.0)["status"] == BayesianStatus.FOUND.name
