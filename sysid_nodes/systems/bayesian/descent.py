@@ -21,7 +21,7 @@ from sysid_nodes.systems.bayesian.config import GAUSSIAN, BayesianConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.initial_motion import differences, impact_constants, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
-from sysid_nodes.systems.bayesian.log import SHORT, MechanismLog
+from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, quietest, shown_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
@@ -164,7 +164,7 @@ def _with_noise(
     be, and does not bend the motion.
     """
     first = descend(problem, start, config, soften_first=before is None)
-    quiet = before is None and problem.log.stages <= SHORT
+    quiet = before is None and problem.log.is_short
     found, result = _settle(problem, start, first, config, before, tell, quiet=quiet)
     if quiet and not found.settled:
         found, result = _settle(problem, start, first, config, before, tell, quiet=False)
@@ -183,7 +183,7 @@ def _settle(
 ) -> tuple[Fitted, Fit]:
     """Rounds of the noise's estimation after a first descent; from what readings scatter by if `quiet`."""
     seen, shown, settled = before or pool_stated(problem.noise), None, True
-    pooled, short = seen, before is None and problem.log.stages <= SHORT
+    pooled, short = seen, before is None and problem.log.is_short
     rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN
     for k in range(config.noise.rounds if rethinks else 0):
         tell("estimating the noise", k, config.noise.rounds)

@@ -55,6 +55,11 @@ class MechanismLog:
         return len(self.position)
 
     @property
+    def is_short(self) -> bool:
+        """Whether noise of its readings may look like its motion (`SHORT`)."""
+        return self.stages <= SHORT
+
+    @property
     def t(self) -> Array:
         """(N,) from the first stage [s]."""
         return np.asarray(self.step * np.arange(self.stages, dtype=np.float64))

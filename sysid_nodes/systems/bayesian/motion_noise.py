@@ -42,7 +42,6 @@ from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.knowledge import TOLD, log_information
-from sysid_nodes.systems.bayesian.log import SHORT
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 
 Array = npt.NDArray[np.float64]
@@ -81,7 +80,7 @@ def information_without_noise(
     assert model.factor is not None
     told, lasting = log_information(own, model.factor, at.point.x, extra)
     # Impacts are constants that tell the motion.
-    if problem.log.stages > SHORT or problem.mechanism.contacts.touching:
+    if not problem.log.is_short or problem.mechanism.contacts.touching:
         return Told(told, lasting, at.point.x, True)
     share, size, parts = _noise_shares(problem, at, model, told)
     here, x = _weigh(parts, np.where(share <= _MATTERS, 1.0 - share, 0.0)), at.point.x
