@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import io
 import math
+import os
 import socket
 from pathlib import Path
 from typing import Any
@@ -260,11 +261,25 @@ def test_errors_at_the_goal_are_smaller_when_the_load_is_known(model: CertifiedM
 
 
 def test_a_domain_in_use_and_the_users_own_are_avoided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nodes, "_DOMAINS", range(80, 83))
-    monkeypatch.setenv("ROS_DOMAIN_ID", "80")
+    monkeypatch.setattr(nodes, "_PORT_BASE", 1100)  # where no test that runs beside this one has a participant
+    monkeypatch.setattr(nodes, "_DOMAINS", range(1, 4))
+    monkeypatch.setenv("ROS_DOMAIN_ID", "1")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
-        taken.bind(("", 7400 + 250 * 81 + 12))
-        assert {nodes.free_domain() for _ in range(20)} == {82}
+        taken.bind(("", 1100 + 250 * 2 + 12))
+        assert {nodes.free_domain() for _ in range(20)} == {3}
+
+
+def test_a_domain_is_in_use_while_a_node_takes_part_in_it() -> None:
+    rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed")
+    own = int(os.environ["ROS_DOMAIN_ID"])
+    context = rclpy.Context()
+    context.init(domain_id=own)
+    node = rclpy.create_node("participant", context=context)
+    try:
+        assert not nodes._is_free(own)
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
 
 
 def test_nothing_leads_the_processes_off_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
