@@ -22,8 +22,7 @@ from sysid_nodes.messages.bayesian.posterior_markers import MARKERS, posterior_m
 from sysid_nodes.messages.markers import ARRAY_TYPE
 from sysid_nodes.messages.robot_view import RobotView
 from sysid_nodes.reports.files import RESULT_BAG
-from sysid_nodes.robots import load_robot
-from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig, bayesian_robot
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 
 Array = npt.NDArray[np.float64]
@@ -42,7 +41,7 @@ def replay_online(
     Raises:
         LogError: the recording lacks a topic or is damaged, or a joint state is unusable.
     """
-    session, updates, now = OnlineBayesian(load_robot(config.robot, urdf=config.urdf), config), [], 0
+    session, updates, now = OnlineBayesian(bayesian_robot(config), config), [], 0
     states = track(read_joint_states(bag, topic), f"replay {bag.absolute().name}")
     with BagWriter(folder / RESULT_BAG) as written:
         written.add_topic(plain.TOPIC, plain.TYPE, latched=True)

@@ -21,8 +21,7 @@ from sysid_nodes.reports.bayesian.report import headline
 from sysid_nodes.reports.bayesian.run import BayesianRun, write_bayesian_run
 from sysid_nodes.reports.files import REPORT_NAME
 from sysid_nodes.results.bayesian import BayesianStatus
-from sysid_nodes.robots import load_robot
-from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig, bayesian_robot
 from sysid_nodes.sessions.bayesian.session import BayesianSession
 
 
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _replay_whole(folder: Path, bag: Path, config: BayesianSessionConfig, topic: str) -> dict[str, Any]:
-    session = BayesianSession(load_robot(config.robot, urdf=config.urdf), config)
+    session = BayesianSession(bayesian_robot(config), config)
     try:
         for state in track(read_joint_states(bag, topic), f"read {bag.name}"):
             session.take(state)

@@ -25,12 +25,11 @@ from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_f
 from sysid_nodes.messages.bayesian.posterior_markers import posterior_marker_fields
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.markers import with_prefix
-from sysid_nodes.robots import load_robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_joint_state
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
-from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig, bayesian_robot
 from sysid_nodes.sessions.bayesian.live import LiveBayesian
 from sysid_nodes.sessions.bayesian.node_config import BayesianNodeConfig
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
@@ -46,7 +45,7 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
 
     def _open(self) -> tuple[LiveBayesian, str]:
         config = self._settings.build(BayesianSessionConfig)
-        self._robot = robot = load_robot(config.robot, urdf=config.urdf)
+        self._robot = robot = bayesian_robot(config)
         live = LiveBayesian(
             OnlineBayesian(robot, config),
             capacity=self._settings.build(BayesianNodeConfig).buffer,

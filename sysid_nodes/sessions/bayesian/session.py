@@ -55,7 +55,9 @@ class BayesianSession:
         """
         place = {name: k for k, name in enumerate(state.names)}
         if missing := [name for name in self._motors if name not in place]:
-            raise LogError(f"a joint state has no joint '{missing[0]}'")
+            raise LogError(
+                f"a joint state has no joint '{missing[0]}'; if it does not move, name in 'joints' those that do"
+            )
         if len(state.position) != len(state.names):
             raise LogError(f"a joint state has {len(state.position)} positions for {len(state.names)} joints")
         position = np.full(self.robot.n, np.nan)
@@ -64,7 +66,8 @@ class BayesianSession:
                 position[j] = state.position[place[name]]
         torque = np.full(len(self._motors), np.nan)
         if len(state.effort) == len(state.names):
-            torque = self._factor * np.array([state.effort[place[name]] for name in self._motors])
+            read = self._factor * np.array([state.effort[place[name]] for name in self._motors])
+            torque = np.where(self._factor == 0.0, np.nan, read)
         self._joints.append((state.stamp, position, torque))
 
     def take_power(self, stamp: float, voltage: float, current: float) -> None:

@@ -239,7 +239,8 @@ def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> 
         columns = zip(motors, stated.torque, noise.torque, kept.torque, strict=True)
         rows += [
             NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
-            for name, before, after, time in columns
+            for (name, before, after, time), unread in zip(columns, log.unread, strict=True)
+            if not unread
         ]
     if not mechanism.parameters.motors.all():
         rows.append(NoiseLevel("torque of joints without a motor", "N m", stated.passive, noise.passive, 1.0))

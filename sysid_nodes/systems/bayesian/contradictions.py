@@ -61,8 +61,9 @@ def contradictions(
         )
     far = max((row for row in rows if not row.active), key=_distance, default=None)
     if far is not None and _distance(far) > _PRIOR:
-        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}] {far.unit}"
-        found = (f"'{far.name}' is {far.mean:.3g} {far.unit}, before the log it was in {within}", *found)
+        unit = "" if far.unit == "1" else f" {far.unit}"
+        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}]{unit}"
+        found = (f"'{far.name}' is {far.mean:.3g}{unit}, before the log it was in {within}", *found)
     return found
 
 
@@ -127,8 +128,7 @@ def _loud(fitted: Fitted) -> BoolArray:
 def _used(fitted: Fitted) -> BoolArray:
     """(N - 2, m) torques that were used."""
     problem = fitted.problem
-    read = np.asarray(np.isfinite(problem.log.torque[1:-1]).all(axis=1))
-    return np.asarray(read[:, None] & ~problem.turning)
+    return np.asarray(problem.log.torque_stages[1:-1, None] & ~problem.uncounted)
 
 
 def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tuple[str, ...]:

@@ -36,9 +36,10 @@ def predict_held_out(
         motion = _motion(mechanism, rest, initial_positions(mechanism, rest) if q is None else q)
     except LogError:  # a part in which some joint was not read
         return None
-    own, (motors,) = mechanism.parameters, np.nonzero(mechanism.parameters.motors)
-    inside = np.all(np.isfinite(rest.torque[1:-1]), axis=1)
-    measured = rest.torque[1:-1][inside]
+    own, read = mechanism.parameters, np.asarray(np.isfinite(rest.torque).any(axis=0))
+    motors = np.flatnonzero(own.motors)[read]
+    inside = np.all(np.isfinite(rest.torque[1:-1, read]), axis=1)
+    measured = rest.torque[1:-1, read][inside]
 
     def reading(theta: Array) -> Array:
         forced = Motion(motion.q, motion.v, motion.a, loop_forces(mechanism, motion, theta))
@@ -47,7 +48,7 @@ def predict_held_out(
         late = [np.interp(t - lag, t, column) for lag, column in zip(delay, torque.T, strict=True)]
         return np.stack(late, axis=1)[inside]
 
-    fitted = None if used is None else _least_squares(mechanism, used, motion)
+    fitted = None if used is None else _least_squares(mechanism, used, motion, read)
     nominal, identified = reading(own.mean), reading(x)
     least_squares = np.full_like(measured, np.nan) if fitted is None else fitted[inside]
     errors = [part - measured for part in (nominal, least_squares, identified)]
@@ -67,18 +68,23 @@ def _motion(mechanism: Mechanism, log: MechanismLog, positions: Array) -> Motion
     return Motion(q, v, a, np.zeros((len(q), mechanism.closures.count)))
 
 
-def _least_squares(mechanism: Mechanism, used: MechanismLog, motion: Motion) -> Array | None:
-    """(K, n) torques predicted by ordinary least squares on smoothed motion; for open chains with all joints driven."""
+def _least_squares(
+    mechanism: Mechanism, used: MechanismLog, motion: Motion, read: npt.NDArray[np.bool_]
+) -> Array | None:
+    """(K, m) torques of the m joints that are read, predicted by ordinary least squares on smoothed motion.
+
+    None for other than open chains with all joints driven.
+    """
     if mechanism.closures.count or not mechanism.parameters.motors.all():
         return None
     here = _motion(mechanism, used, initial_positions(mechanism, used))
-    torque = used.torque[1:-1]
+    torque = used.torque[1:-1, read]
     inside = np.all(np.isfinite(torque), axis=1)
     if inside.sum() < LEAST_STAGES:
         return None
-    rows, right = _regressor(mechanism, here)[inside], torque[inside]
+    rows, right = _regressor(mechanism, here)[inside][:, read], torque[inside]
     solution = np.linalg.lstsq(rows.reshape(-1, rows.shape[2]), right.ravel(), rcond=_RANK)[0]
-    return np.asarray(_regressor(mechanism, motion) @ solution)
+    return np.asarray(_regressor(mechanism, motion)[:, read] @ solution)
 
 
 def _regressor(mechanism: Mechanism, motion: Motion) -> Array:

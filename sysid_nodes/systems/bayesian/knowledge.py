@@ -50,7 +50,7 @@ class Readings:
     @classmethod
     def of(cls, torque: Array, before: Knowledge | None) -> Readings:
         """Of torques (N, m) and of all parts before them."""
-        told = torque[np.isfinite(torque).all(axis=1)]
+        told = np.nan_to_num(torque[np.isfinite(torque).any(axis=1)])
         own = cls(len(told), told.sum(axis=0), np.sum(told**2, axis=0))
         if before is None:
             return own

@@ -65,6 +65,17 @@ class MechanismLog:
         return np.asarray(self.step * np.arange(self.stages, dtype=np.float64))
 
     @property
+    def unread(self) -> npt.NDArray[np.bool_]:
+        """(m,) motors no torque of which was read."""
+        return np.asarray(np.isnan(self.torque).all(axis=0))
+
+    @property
+    def torque_stages(self) -> npt.NDArray[np.bool_]:
+        """(N,) stages at which the torques of all motors were read that are read at all."""
+        read = ~self.unread
+        return np.asarray(np.isfinite(self.torque[:, read]).all(axis=1) & read.any())
+
+    @property
     def torque_rate(self) -> Array:
         """(N, m) of the torques read [N m/s]; zero where a neighbour was not read, and at both ends."""
         rate = np.zeros_like(self.torque)

@@ -86,7 +86,7 @@ def shown_noise(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: 
     # What is not counted is of a kind of its own.
     held = np.where(problem.stands[read], joints, np.arange(joints))
     by_position, position = judge("position", weights.position[read], held, joints)
-    by_torque, torque = judge("torque", weights.torque[there], np.where(problem.turning[there], m, np.arange(m)), m)
+    by_torque, torque = judge("torque", weights.torque[there], np.where(problem.uncounted[there], m, np.arange(m)), m)
     by_power, power = judge("power", weights.power[meter][:, None], _turns(problem).astype(np.intp), 1)
     full.position[read], full.torque[there], full.power[meter] = by_position, by_torque, by_power[:, 0]
     if known:
@@ -109,7 +109,8 @@ def quietest(noise: Noise, log: MechanismLog) -> Noise:
     positions taken for exact, torques for noisy, and no rotor. What the model misses makes it rise again at once.
     """
     position, torque = np.fmax(log.scatter, FINEST), np.fmax(log.torque_scatter, FINEST)
-    return replace(noise, position=np.minimum(noise.position, position), torque=np.minimum(noise.torque, torque))
+    torque = np.where(log.unread, noise.torque, np.minimum(noise.torque, torque))
+    return replace(noise, position=np.minimum(noise.position, position), torque=torque)
 
 
 def _passive_noise(own: Influence, before: Noise, shown: Noise) -> float:
@@ -134,7 +135,7 @@ def _read_positions(log: MechanismLog) -> tuple[IntArray, ...]:
 
 def _read(problem: MechanismProblem) -> BoolArray:
     """(N - 2,) inner stages at which torques were read."""
-    return np.asarray(np.all(np.isfinite(problem.log.torque[1:-1]), axis=1))
+    return problem.log.torque_stages[1:-1]
 
 
 def _turns(problem: MechanismProblem) -> BoolArray:
@@ -206,7 +207,7 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
     rng = np.random.default_rng(0)
     draws = [white_residuals(model.blocks, model.layout, rng) for _ in range(_DRAWS)]
     white = [dict(zip(GROUPS, draw, strict=False)) for draw in draws if draw is not None]
-    counted = {"torque": ~problem.turning[_read(problem)], "power": ~_turns(problem)}
+    counted = {"torque": ~problem.uncounted[_read(problem)], "power": ~_turns(problem)}
     times = {}
     for name, there in counted.items():
         alike = [draw[name] * there for draw in white]

@@ -152,6 +152,11 @@ class MechanismProblem:
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
         return Blocks(stages, value, jacobian, measures=True)
 
+    @property
+    def uncounted(self) -> BoolArray:
+        """(N - 2, m) torques that tell nothing: friction turns there, or they are not read."""
+        return np.asarray(self.turning | self.log.unread)
+
     @cached_property
     def stands(self) -> BoolArray:
         """(N, n) stages at which a joint is held to its smoothed readings (standing.py).
@@ -186,12 +191,12 @@ class MechanismProblem:
 
     def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
-        stages = 1 + np.flatnonzero(np.all(np.isfinite(self.log.torque[1:-1]), axis=1))
+        stages, read = 1 + np.flatnonzero(self.log.torque_stages[1:-1]), np.nan_to_num(self.log.torque)
         gain, offset, delay = (own.constants(point.x, name)[motors] for name in ("gain", "offset", "delay"))
         own_torque, rate = torque[stages - 1][:, motors], self.log.torque_rate[stages]
         sigma = self.noise.torque / np.sqrt(self._weights.torque[stages - 1])
-        sigma[self.turning[stages - 1]] = np.inf
-        value = (gain * own_torque + offset - self.log.torque[stages] - delay * rate) / sigma
+        sigma[self.uncounted[stages - 1]] = np.inf
+        value = (gain * own_torque + offset - read[stages] - delay * rate) / sigma
         rows = None
         if found is not None:
             rows = Rows.of(found, motors).at(stages - 1).scale(gain / sigma)

@@ -36,7 +36,8 @@ from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.calibration_file import Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.check.unread_torque import is_stated_unread
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.systems.interval.estimate.robot_belief import Bare, predicting_point, statistical_belief
 from sysid_nodes.systems.interval.missing_samples import MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
@@ -87,8 +88,8 @@ def calibrate(
     Args:
         robot: nominal robot.
         config: `known_robot` is the box all parameters are sure to lie in, `noise` and `window` as in identification
-            (torque_absolute is found with noise model window, and added to with itemised), `prior` bounds the known
-            payload's moments.
+            (torque_absolute is found with noise model window, and added to with itemised; where what is stated covers
+            a joint's limit it stays), `prior` bounds the known payload's moments.
         runs: at least one run without payload.
         max_rows: rows kept in the result.
         margin: factor on the largest residual.
@@ -121,8 +122,7 @@ def calibrate(
     system = _system(robot, config, loads, rows, centre, radius)
     xi = estimate(system)
     show("fit", 1, 1)
-    lengths = LENGTHS if config.noise.model == "window" else ()
-    torque_absolute, shares = _torque_error(system, xi, runs, rows, margin, lengths, partial(show, "judge"))
+    torque_absolute, shares = _torque_error(robot, config.noise, system, xi, runs, rows, margin, partial(show, "judge"))
     rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
     system = _add_torque_error(system, rows, torque_absolute, shares)
     lower, upper, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
@@ -249,12 +249,13 @@ def _bound(
 
 
 def _torque_error(
+    robot: Robot,
+    noise: NoiseConfig,
     system: CalibrationSystem,
     xi: Array,
     runs: Sequence[Run],
     rows: Sequence[MomentumRows],
     margin: float,
-    lengths: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> tuple[Array, dict[int, Array]]:
     """(n,) bound on the error of a window's mean torque: what the unloaded runs leave over, times the margin.
@@ -262,8 +263,11 @@ def _torque_error(
     And shares (n,) of it that bound the mean over several windows in a row, for those lengths of which the runs have
     enough: found in the same way, but no less than the mean of independent errors would be.
 
-    A run with a known mass is to narrow, not to widen: it counts where it refutes a bound, and without margin.
+    A run with a known mass is to narrow, not to widen: it counts where it refutes a bound, and without margin. Where
+    the stated error covers whatever a joint can exert it stays: unloaded runs say nothing of what is not read.
     """
+    stated = per_joint(noise.torque_absolute, robot.n, "noise.torque_absolute")
+    least = np.where(is_stated_unread(robot, stated), stated, 0.0)
     windows = run_windows(rows)
     own = [k for k, run in enumerate(runs) if run.mass == 0.0]
     bare = system if len(own) == len(runs) else system.of_unloaded()
@@ -276,7 +280,7 @@ def _torque_error(
     foreign = np.concatenate([windows[k] for k in loaded]) if loaded else np.zeros(0, dtype=np.intp)
 
     bounds: dict[int, Array] = {}
-    for length in (1, *lengths):
+    for length in (1, *(LENGTHS if noise.model == "window" else ())):
         if length > 1 and len(neighbours(stamps[0], length)[0]) < LEAST_SUMS:
             continue
         bare_blocks, loaded_blocks = (neighbours(t, length, overlapping=True)[0] for t in stamps)
@@ -285,7 +289,7 @@ def _torque_error(
         if len(loaded_blocks):
             refuting = excess(system.sum_up(foreign[loaded_blocks]), xi).max(axis=0)
             largest = np.maximum(largest, refuting)
-        bounds[length] = largest
+        bounds[length] = np.maximum(largest, least)
     single = bounds.pop(1)
     known = np.maximum(single, _ROUNDING)
     return single, {length: np.minimum(bound / known, 1.0) for length, bound in bounds.items()}

@@ -25,6 +25,7 @@ from sysid_nodes.systems.interval.check.signal_record import Signals
 from sysid_nodes.systems.interval.check.torque_delay import TorqueDelay, torque_delay
 from sysid_nodes.systems.interval.check.torque_findings import LIKELY_SIGN, friction_and_offset, sign_and_unit, wrist
 from sysid_nodes.systems.interval.check.unexplained_torque import noise_finding
+from sysid_nodes.systems.interval.check.unread_torque import UNREAD, unread_torques
 from sysid_nodes.systems.interval.check.window_means import WindowMeans, window_means, window_torque
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -58,7 +59,7 @@ _SLOW = 0.02
 _MOSTLY = 0.5
 """Share of a window in motion from which it is judged: at rest friction holds whatever the last command asked for."""
 
-SIGNAL_KINDS = frozenset({"position_unit", "velocity_unit", "velocity", "torque_sign", "torque_unit"})
+SIGNAL_KINDS = frozenset({"position_unit", "velocity_unit", "velocity", "torque_sign", "torque_unit", UNREAD})
 """Findings after which no number means anything."""
 
 _SPOILING = SIGNAL_KINDS | {LIKELY_SIGN}
@@ -121,6 +122,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     findings += sign_and_unit(fit, config, robot.joint_names, start) if long else gross_findings(robot, config, samples)
     allowed = _stated_error(config, robot, samples)
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
+        findings += unread_torques(fit, means, means.rigid(theta), allowed, robot)
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
         if not findings and signals.stride == 1:  # of a thinned record nobody knows a window's mean torque

@@ -16,6 +16,7 @@ from sysid_nodes.systems.interval.check.arm_fit import SURE, ArmFit
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import Signals
+from sysid_nodes.systems.interval.check.unread_torque import unread_torques
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 
 Array = npt.NDArray[np.float64]
@@ -95,11 +96,15 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
     yield f"# joint states came every {1e3 * step:.3g} ms"
     yield from parameter_lines({"window.duration": 0.2, "window.max_gap": _two(max(5.0 * step, 0.01))})
     left = np.array([np.quantile(np.abs(joint.residual), 0.99) for joint in fit.joints]) / fit.unit
+    torque_absolute = _round(_MARGIN * left + 0.01)
+    for joint, limit in _unread_joints(rounds).items():
+        yield f"# the effort of {joint} does not show what the described links need: with its limit nothing rests on it"
+        torque_absolute[rounds.robot.joint_names.index(joint)] = limit
     yield f"# {_MARGIN:g} times what friction and inertia leave in 99 of 100 windows; sysid calibrate finds its own"
     yield from parameter_lines({
         "noise.model": "window",
         "noise.torque_relative": [0.0],
-        "noise.torque_absolute": _round(_MARGIN * left + 0.01),
+        "noise.torque_absolute": torque_absolute,
         "noise.velocity_error": _round(levels.velocity + 1e-4),
         "noise.acceleration": _round(1.5 * levels.acceleration + 0.1),
     })  # fmt: skip
@@ -124,6 +129,16 @@ def _measured_lines(rounds: CheckRounds, start: IntervalIdentifierConfig) -> Ite
         "known_robot.offset_absolute": _round(_MARGIN * offset + 0.1),
         **gains,
     })  # fmt: skip
+
+
+def _unread_joints(rounds: CheckRounds) -> dict[str, float]:
+    """Joints whose efforts tell nothing of their torques, and a bound on the error that allows for that [N m]."""
+    check, robot = rounds.last, rounds.robot
+    assert check.fit is not None and check.means is not None
+    theta = robot.inertial_parameters()
+    theta[robot.body_index(rounds.config.body)] = check.fit.body
+    found = unread_torques(check.fit, check.means, check.means.rigid(theta), np.zeros(robot.n), robot)
+    return {mend.joint: float(mend.value) for finding in found for mend in finding.mends}
 
 
 def _signs_as_the_others(fit: ArmFit, signs: Array) -> tuple[list[float], npt.NDArray[np.intp]] | None:
