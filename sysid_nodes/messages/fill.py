@@ -21,16 +21,21 @@ def to_message(kind: Callable[[], T], fields: Mapping[str, Any]) -> T:
         AttributeError: the type has no such field.
     """
     message = kind()
-    types: dict[str, Any] = _types(kind)
+    _fill(message, kind, fields)
+    return message
+
+
+def _fill(message: Any, kind: Any, fields: Mapping[str, Any]) -> None:
+    """Sets fields of a new message, whose own messages it has made already."""
+    types = _types(kind)
     for name, value in fields.items():
         nested = types.get(name)
         if nested is None or value is None:
             setattr(message, name, value)
         elif isinstance(value, Mapping):
-            setattr(message, name, to_message(nested, value))
+            _fill(getattr(message, name), nested, value)
         else:
             setattr(message, name, [to_message(nested, item) for item in value])
-    return message
 
 
 @cache

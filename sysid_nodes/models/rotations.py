@@ -9,77 +9,101 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 
-def skew(vector: Array) -> Array:
-    """[v]x (..., 3, 3) with [v]x u = v x u."""
-    vector = np.asarray(vector, dtype=np.float64)
-    out = np.zeros((*vector.shape, 3))
-    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
-    out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -z, y, -x
-    out[..., 1, 0], out[..., 2, 0], out[..., 2, 1] = z, -y, x
+def _skew_of_axes() -> Array:
+    """(3, 9): e_i times it is [e_i]x, row by row."""
+    out = np.zeros((3, 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[i, k, j], out[i, j, k] = 1.0, -1.0
+    return out.reshape(3, 9)
+
+
+def _products_of_units() -> Array:
+    """(4, 4, 4): component k of the product of units i and j of the quaternions x, y, z, w at i, k, j."""
+    out = np.zeros((4, 4, 4))
+    for i in range(3):
+        out[i, i, 3] = out[3, i, i] = 1.0
+        out[i, 3, i] = -1.0
+        out[i, :3, :3] = _SKEW[i].reshape(3, 3)
+    out[3, 3, 3] = 1.0
     return out
 
 
+_SKEW = _skew_of_axes()
+_PRODUCT = _products_of_units().reshape(4, 16)
+"""Constant maps: on the short stacks of a moving window one product with them takes a fifth of the time of what they
+say written out, component by component."""
+
+
+def skew(vector: Array) -> Array:
+    """[v]x (..., 3, 3) with [v]x u = v x u."""
+    vector = np.asarray(vector, dtype=np.float64)
+    return np.asarray((vector @ _SKEW).reshape(*vector.shape, 3))
+
+
 def cross(a: Array, b: Array) -> Array:
-    """a x b (..., 3); np.cross takes ten times as long on the short stacks of a moving window."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+    """a x b (..., 3)."""
+    return np.asarray((skew(a) @ b[..., None])[..., 0])
 
 
 def quaternion_product(a: Array, b: Array) -> Array:
     """a b (..., 4), quaternions x, y, z, w."""
-    ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
-    bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
-    parts = (
-        aw * bx + bw * ax + ay * bz - az * by,
-        aw * by + bw * ay + az * bx - ax * bz,
-        aw * bz + bw * az + ax * by - ay * bx,
-        aw * bw - ax * bx - ay * by - az * bz,
-    )
-    return np.stack(parts, axis=-1)
+    return np.asarray(((a @ _PRODUCT).reshape(*a.shape, 4) @ b[..., None])[..., 0])
 
 
 def quaternion_inverse(a: Array) -> Array:
     """Conjugate (..., 4) of unit quaternions x, y, z, w."""
-    return np.asarray(a * np.array([-1.0, -1.0, -1.0, 1.0]))
+    return np.asarray(a * _CONJUGATE)
+
+
+_CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
 
 
 def quaternion_exp(rotation: Array) -> Array:
     """Unit quaternion (..., 4) of the rotation vector (..., 3) [rad]."""
     half = 0.5 * np.asarray(rotation, dtype=np.float64)
-    angle = np.linalg.norm(half, axis=-1, keepdims=True)
-    return np.concatenate([np.sinc(angle / np.pi) * half, np.cos(angle)], axis=-1)
+    angle = np.sqrt(np.einsum("...i,...i", half, half))
+    safe = np.maximum(angle, _TINY)
+    out = np.empty((*half.shape[:-1], 4))
+    out[..., :3] = (np.sin(safe) / safe)[..., None] * half
+    out[..., 3] = np.cos(angle)
+    return out
+
+
+_TINY = 1e-100
+"""An angle of which the sine is the angle [rad]."""
 
 
 def quaternion_log(quaternion: Array) -> Array:
     """Rotation vector (..., 3) [rad], at most pi long, of unit quaternions."""
-    vector, scalar = quaternion[..., :3], quaternion[..., 3:]
-    vector, scalar = np.where(scalar < 0.0, -vector, vector), np.abs(scalar)
-    sine = np.linalg.norm(vector, axis=-1, keepdims=True)
-    angle = np.arctan2(sine, scalar)
+    vector, scalar = quaternion[..., :3], quaternion[..., 3]
+    square = np.einsum("...i,...i", vector, vector)
+    sine = np.sqrt(square)
     # angle / sine -> 1 + sine^2 / 6; below 1e-4 the next term is under rounding.
-    factor = np.where(sine > 1e-4, angle / np.where(sine > 1e-4, sine, 1.0), 1.0 + sine**2 / 6.0)
-    return np.asarray(2.0 * factor * vector)
+    ratio = np.arctan2(sine, np.abs(scalar)) / np.maximum(sine, 1e-4)
+    factor = np.where(sine > 1e-4, ratio, 1.0 + square / 6.0)
+    return np.asarray((2.0 * np.copysign(factor, scalar))[..., None] * vector)
 
 
 def quaternion_matrix(quaternion: Array) -> Array:
     """Rotation matrix (..., 3, 3) of unit quaternions."""
     cross = skew(quaternion[..., :3])
-    return np.asarray(np.eye(3) + 2.0 * (quaternion[..., 3, None, None] * cross + cross @ cross))
+    return np.asarray(_UNIT + 2.0 * (quaternion[..., 3, None, None] * cross + cross @ cross))
+
+
+_UNIT = np.eye(3)
 
 
 def right_log_jacobian(rotation: Array) -> Array:
     """J (..., 3, 3) with log(exp(r) exp(d)) = r + J d to first order; its transpose is that of log(exp(d) exp(r))."""
     rotation = np.asarray(rotation, dtype=np.float64)
-    square = np.sum(rotation**2, axis=-1)[..., None, None]
-    angle = np.sqrt(square)
-    small = angle < 1e-2
-    safe = np.where(small, 1.0, angle)
+    square = np.einsum("...i,...i", rotation, rotation)
+    safe = np.maximum(np.sqrt(square), 1e-2)
     half = 0.5 * safe
     # (1 - (a/2) cot(a/2)) / a^2 -> 1/12 + a^2/720 + a^4/30240, the last under rounding below 0.01.
-    factor = np.where(small, 1.0 / 12.0 + square / 720.0, (1.0 - half / np.tan(half)) / safe**2)
+    exact = (1.0 - half / np.tan(half)) / safe**2
+    factor = np.where(square < 1e-4, 1.0 / 12.0 + square / 720.0, exact)
     cross = skew(rotation)
-    return np.asarray(np.eye(3) + 0.5 * cross + factor * (cross @ cross))
+    return np.asarray(_UNIT + 0.5 * cross + factor[..., None, None] * (cross @ cross))
 
 
 def matrix_log(rotation: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from sysid_nodes.data.config import option
 from sysid_nodes.models import rotations
 from sysid_nodes.robots import Robot
-from sysid_nodes.sensors.frame_motion import SensorFrame
+from sysid_nodes.sensors.frame_motion import Pose, SensorFrame
 from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
 from sysid_nodes.signals.channel_config import WINDOWS, ValueKind, Window
@@ -56,15 +56,17 @@ class Accelerometer:
 
     def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, 3) whitened."""
-        return self.linearise(samples, states, parameters).residual
+        velocity = self.frame.velocity(states).value
+        acceleration = self.frame.acceleration(states, states.require("a", self.name)).value
+        raw = self._error(samples, velocity, acceleration, self._gravity(self.frame.pose(states)), parameters)
+        return np.asarray(raw * (samples.weights[:, None] / self.sigma))
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
         """The residual and its Jacobians with respect to q, v, a and the bias."""
         pose, velocity = self.frame.pose(states), self.frame.velocity(states)
         acceleration = self.frame.acceleration(states, states.require("a", self.name))
         linear, angular = velocity.value[:, :3], velocity.value[:, 3:]
-        gravity = np.einsum("kji,j->ki", rotations.quaternion_matrix(pose.quaternion), self.gravity)
-        bias = parameters if len(self.parameters) else np.zeros(3)
+        gravity = self._gravity(pose)
         # d(w x v) = [w] dv - [v] dw; d(R' g) = [R' g] phi for R Exp(phi)
         product = np.concatenate([rotations.skew(angular), -rotations.skew(linear)], axis=2)
         by_q = -rotations.skew(gravity) @ pose.jacobian[:, 3:]
@@ -73,13 +75,26 @@ class Accelerometer:
             by_q = by_q + product @ velocity.q + acceleration.q[:, :3]
             by_v = by_v + acceleration.v[:, :3]
         raw = Linearisation(
-            acceleration.value[:, :3] + rotations.cross(angular, linear) - gravity + bias - samples.values,
+            self._error(samples, velocity.value, acceleration.value, gravity, parameters),
             q=by_q,
             v=by_v,
             a=None if acceleration.a is None else acceleration.a[:, :3],
             parameters=np.broadcast_to(np.eye(3), (len(samples), 3, 3)) if len(self.parameters) else None,
+            reading=-np.eye(3),
         )
         return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
+
+    def _gravity(self, pose: Pose) -> Array:
+        """(K, 3) in the link's axes."""
+        return np.asarray(self.gravity @ rotations.quaternion_matrix(pose.quaternion))
+
+    def _error(
+        self, samples: Samples, velocity: Array, acceleration: Array, gravity: Array, parameters: Array
+    ) -> Array:
+        """(K, 3) predicted less measured."""
+        turning = rotations.cross(velocity[:, 3:], velocity[:, :3])
+        bias = parameters if len(self.parameters) else 0.0
+        return np.asarray(acceleration[:, :3] + turning - gravity + bias - samples.values)
 
 
 def accelerometer(robot: Robot, config: AccelerometerConfig) -> Accelerometer:

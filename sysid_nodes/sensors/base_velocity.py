@@ -70,7 +70,7 @@ class BaseVelocity:
             by_q = turn @ (turned if by_q is None else turned + by_q)
             by_v = None if by_v is None else turn @ by_v
             value = np.einsum("kij,kj->ki", turn, value)
-        raw = Linearisation(value - samples.values, q=by_q, v=by_v)
+        raw = Linearisation(value - samples.values, q=by_q, v=by_v, reading=-np.eye(3))
         return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
 
 

@@ -46,7 +46,9 @@ class Gyroscope:
 
     def residual(self, samples: Samples, states: States, parameters: Array) -> Array:
         """(K, 3) whitened."""
-        return self.linearise(samples, states, parameters).residual
+        bias = parameters if len(self.parameters) else np.zeros(3)
+        raw = self.frame.velocity(states).value[:, 3:] + bias - samples.values
+        return np.asarray(raw * (samples.weights[:, None] / self.sigma))
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
         """The residual and its Jacobians with respect to q, v and the bias."""
@@ -57,6 +59,7 @@ class Gyroscope:
             q=None if motion.q is None else motion.q[:, 3:],
             v=None if motion.v is None else motion.v[:, 3:],
             parameters=np.broadcast_to(np.eye(3), (len(samples), 3, 3)) if len(self.parameters) else None,
+            reading=-np.eye(3),
         )
         return raw.whiten(np.broadcast_to(samples.weights[:, None] / self.sigma, (len(samples), 3)))
 

@@ -76,6 +76,7 @@ class ImuOrientation:
             np.column_stack([tilt, np.remainder(heading + zero + np.pi, 2.0 * np.pi) - np.pi]),
             q=by_body @ pose.jacobian[:, 3:],
             parameters=by_zero if len(self.parameters) else None,
+            reading=-by_body,
         )
         return raw.whiten(samples.weights[:, None] / self.sigma)
 

@@ -16,16 +16,13 @@ from sysid_nodes.data.config import option
 from sysid_nodes.models import rotations
 from sysid_nodes.sensors.sensor import Array, Linearisation, Sensor, States, StaticParameter
 from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
-from sysid_nodes.signals.samples import Samples
+from sysid_nodes.signals.samples import Indices, Samples
 
 DELAY = "delay_error"
 """Name of the parameter, after its sensor's."""
 
 _REACH = {ValueKind.VECTOR: 1, ValueKind.ROTATION: 2, ValueKind.POSE: 5}
 """Steps to either side that a rate is taken from: poses are noisy, and the base is slow."""
-
-_DIFFERENCE = 1e-5
-"""Of the delay, for derivatives of the turning readings [s]."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +80,12 @@ class LateSensor:
         return self.inner.residual(advance(samples, self.kind, parameters[-1]), states, parameters[:-1])
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
-        """The residual and its Jacobians, the delay's by differences: of vectors they are exact."""
-        own, delay = parameters[:-1], parameters[-1]
-        found = self.inner.linearise(advance(samples, self.kind, delay), states, own)
-
-        def residual(by: float) -> Array:
-            return self.inner.residual(advance(samples, self.kind, delay + by), states, own)
-
-        if self.kind is ValueKind.VECTOR:
-            slope = residual(1.0) - found.residual
+        """The residual and its Jacobians."""
+        found = self.inner.linearise(advance(samples, self.kind, parameters[-1]), states, parameters[:-1])
+        if found.reading is None or samples.rates is None:
+            slope = np.zeros((*found.residual.shape, 1))
         else:
-            slope = (residual(_DIFFERENCE) - residual(-_DIFFERENCE)) / (2.0 * _DIFFERENCE)
-        slope = slope[:, :, None]
+            slope = found.reading @ samples.rates[:, :, None]
         by = slope if found.parameters is None else np.concatenate([found.parameters, slope], axis=2)
         return replace(found, parameters=by)
 
@@ -117,24 +108,40 @@ def with_rates(samples: Samples, kind: ValueKind, dt: float) -> Samples:
     Vectors and places in their unit a second, orientations as angular velocity in their own axes [rad/s]. A reading
     without a neighbour has none, and is taken as in time.
     """
-    steps, values, reach = samples.steps, samples.values, _REACH[kind]
-    turning = kind is not ValueKind.VECTOR
-    split = values.shape[1] - (4 if turning else 0)
+    steps, values = samples.steps, samples.values
+    split = values.shape[1] - (0 if kind is ValueKind.VECTOR else 4)
     count = len(steps)
-    sums = np.zeros((count, 3))  # of 1, j and j^2 over the neighbours, j steps away
-    first, moment = np.zeros((2, count, split + (3 if turning else 0)))
-    for away in range(-reach, reach + 1):
-        at = np.searchsorted(steps, steps + away)
-        found = np.flatnonzero((at < count) & (steps[np.minimum(at, count - 1)] == steps + away))
-        near = at[found]
-        change = values[near, :split] - values[found, :split]
-        if turning:
-            back = rotations.quaternion_inverse(values[found, split:])
-            turned = rotations.quaternion_log(rotations.quaternion_product(back, values[near, split:]))
-            change = np.concatenate([change, turned], axis=1)
-        sums[found] += np.array([1.0, away, away**2])
-        first[found] += change
-        moment[found] += away * change
-    spread = sums[:, 0] * sums[:, 2] - sums[:, 1] ** 2
-    slope = (sums[:, :1] * moment - sums[:, 1:2] * first) / np.maximum(spread, 1.0)[:, None] / dt
+    pairs = [_readings_apart(steps, away) for away in range(1, _REACH[kind] + 1)]
+    early, late = np.concatenate(pairs, axis=1)
+    change = values[late, :split] - values[early, :split]
+    if kind is not ValueKind.VECTOR:
+        back = rotations.quaternion_inverse(values[early, split:])
+        turned = rotations.quaternion_log(rotations.quaternion_product(back, values[late, split:]))
+        change = np.concatenate([change, turned], axis=1)
+    # Of 1, j and j^2 over the neighbours, j steps away, of changes to them and of j times these. Backwards both change
+    # their sign: a turn has the same axis in either's axes.
+    ones, first_order, squares = np.ones(count), np.zeros(count), np.zeros(count)
+    first, moment = np.zeros((2, count, change.shape[1]))
+    end = 0
+    for away, (here, there) in enumerate(pairs, start=1):
+        begin, end = end, end + len(here)
+        own = change[begin:end]
+        for at, sign in ((here, 1.0), (there, -1.0)):
+            ones[at] += 1.0
+            first_order[at] += sign * away
+            squares[at] += away**2
+            first[at] += sign * own
+            moment[at] += away * own
+    spread = ones * squares - first_order**2
+    slope = (ones[:, None] * moment - first_order[:, None] * first) / np.maximum(spread, 1.0)[:, None] / dt
     return replace(samples, rates=slope)
+
+
+def _readings_apart(steps: Indices, away: int) -> tuple[Indices, Indices]:
+    """Indices of readings and of those that are `away` steps later."""
+    count = len(steps)
+    if count and steps[-1] - steps[0] == count - 1:
+        return np.arange(max(count - away, 0)), np.arange(away, max(count, away))
+    at = np.searchsorted(steps, steps + away)
+    found = np.flatnonzero((at < count) & (steps[np.minimum(at, count - 1)] == steps + away))
+    return found, at[found]

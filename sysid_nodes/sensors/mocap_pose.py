@@ -93,9 +93,12 @@ class MocapPose:
             ],
             axis=1,
         )
+        by_reading = np.zeros((len(samples), 6, 6))
+        by_reading[:, :3, :3], by_reading[:, 3:, 3:] = -np.eye(3), -by_angle.swapaxes(1, 2)
         raw = Linearisation(
             np.column_stack([shift, error]),
             q=by_q,
+            reading=by_reading,
             parameters=self._by_parameters(by_angle @ np.linalg.inv(rotations.right_log_jacobian(bias)), turn),
         )
         return raw.whiten(samples.weights[:, None] / self.sigma)

@@ -61,6 +61,8 @@ class Linearisation:
         q, v, a: (K, m, nv), with respect to the tangent of q, to v and to a of the sample's own state.
         tau: (K, m, n).
         parameters: (K, m, p), with respect to the sensor's static parameters.
+        reading: (K, m, d), with respect to the sample's own reading; an orientation's as a small turn (3) in the axes
+            that are read. Of sensors whose readings may be late alone.
     """
 
     residual: Array
@@ -69,13 +71,17 @@ class Linearisation:
     a: Array | None = None
     tau: Array | None = None
     parameters: Array | None = None
+    reading: Array | None = None
 
     def whiten(self, scale: Array) -> Linearisation:
         """Everything times scale (K, m): weights over standard deviations."""
         rows = scale[:, :, None]
         return Linearisation(
             self.residual * scale,
-            *(None if block is None else rows * block for block in (self.q, self.v, self.a, self.tau, self.parameters)),
+            *(
+                None if block is None else rows * block
+                for block in (self.q, self.v, self.a, self.tau, self.parameters, self.reading)
+            ),
         )
 
 

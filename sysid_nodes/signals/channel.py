@@ -92,7 +92,7 @@ class Channel:
             return WRONG_LENGTH
         if reason := value_fault(value, self.config.largest):
             return reason
-        if self._kind is not ValueKind.VECTOR and abs(float(np.linalg.norm(value[-4:])) - 1.0) > 0.01:
+        if self._kind is not ValueKind.VECTOR and abs(math.sqrt(value[-4:] @ value[-4:]) - 1.0) > 0.01:
             return NOT_A_ROTATION
         return ""
 
@@ -110,7 +110,7 @@ class Channel:
                 return DUPLICATE_STAMP
         if self._kind is not ValueKind.VECTOR:
             value = value.copy()
-            value[-4:] /= np.linalg.norm(value[-4:])
+            value[-4:] /= math.sqrt(value[-4:] @ value[-4:])
         self._stamps.insert(at, time)
         self._values.insert(at, value)
         self.accepted += 1
@@ -128,13 +128,12 @@ class Channel:
         """The value at a step [s], None where the readings do not cover it."""
         if not self._stamps:
             return None
-        stamps = np.array(self._stamps)
-        config = self.config
+        config, stamps = self.config, self._stamps
         mean = window_mean(stamps, time, self._dt, self._window, config.max_gap, averaged=config.averaged)
         if mean is None:
             return None
         values = self._values[mean.first : mean.first + len(mean.weights)]
-        spacing = float(stamps[mean.first + len(values) - 1] - stamps[mean.first]) / max(len(values) - 1, 1)
+        spacing = (stamps[mean.first + len(values) - 1] - stamps[mean.first]) / max(len(values) - 1, 1)
         return Reading(self._mean(mean, values), self._weight(mean, spacing))
 
     def _mean(self, mean: Mean, values: list[Array]) -> Array:

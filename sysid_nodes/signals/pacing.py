@@ -36,7 +36,7 @@ class PacingConfig:
         0.85, "share of the time between two solves that a solve may take", unit="1", minimum=0.05, maximum=1.0
     )
     relax: float = option(
-        0.6, "load that a better pace must promise before it is tried again", unit="1", minimum=0.01, maximum=1.0
+        0.8, "load that a better pace must promise before it is tried again", unit="1", minimum=0.01, maximum=1.0
     )
     patience: float = option(
         2.0, "time between a change of pace and the next one for the better", unit="s", minimum=0.0
@@ -105,7 +105,7 @@ class Pacer:
         self._changed = -float("inf")
         self._patience = config.patience
         self._limit = config.max_lag
-        self.solve_time = self.load = 0.0
+        self.solve_time = self.load = self._lag = 0.0
         self._expected = self._now = 0.0  # time that the next solve is thought to take, of the newest reading [s]
         self.skipping = False
         self.changes = 0
@@ -131,7 +131,7 @@ class Pacer:
         shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
         return f"the machine cannot keep up: a solve every {now.hop} steps instead of {full.hop}{shorter}"
 
-    def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True) -> Pace:
+    def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True, steps: int = 0) -> Pace:
         """Takes note of a solve and returns the pace from now on.
 
         Args:
@@ -139,8 +139,10 @@ class Pacer:
             solve_time: wall time of the solve [s].
             lag: how far the estimate is behind the newest reading [s].
             usual: false for the solve after a start, which takes longer than those that follow.
+            steps: that it used, more than the pace's where some waited. While the lag falls it is that of so many.
         """
         config = self._config
+        catching_up, self._lag = lag < self._lag, lag
         self.solve_time, self._now = solve_time, now
         if usual:
             self._expected = solve_time
@@ -152,7 +154,7 @@ class Pacer:
             return self.pace
         if lag <= config.max_lag:
             self._limit = config.max_lag
-        load = solve_time / (self.pace.hop * self._dt)
+        load = solve_time / (max(self.pace.hop, steps if catching_up else 0) * self._dt)
         self.load += (_MEMORY if self._count else 1.0) * (load - self.load)
         self._count += 1
         since = now - self._changed

@@ -86,10 +86,14 @@ class StreamHealth:
         self._value: Array | None = None
         self._changed = (0.0, 0)
         self._count = 0
+        self._heard = start
 
     def accept(self, time: float, value: Array, now: float) -> None:
         """Takes a reading that was true at a time [s] and arrived when the clock stood at `now` [s]."""
+        while self._accepted and self._accepted[0][1] < now - self._config.memory:
+            self._accepted.popleft()
         self._accepted.append((time, now))
+        self._heard = max(self._heard, now)
         self._count += 1
         if self._value is None or not (value == self._value).all():
             self._value, self._changed = value, (time, self._count)
@@ -97,6 +101,7 @@ class StreamHealth:
     def reject(self, reason: str, now: float) -> None:
         """Takes note of a reading that was not taken."""
         self._rejected.append((now, reason))
+        self._heard = max(self._heard, now)
 
     def judge(self, now: float) -> list[Finding]:
         """Present findings, the gravest first; a stream without findings may be trusted so far."""
@@ -105,9 +110,8 @@ class StreamHealth:
         accepted = [entry for entry in self._accepted if entry[1] >= since]
         rejected = Counter(reason for at, reason in self._rejected if at >= since)
         total = len(accepted) + sum(rejected.values())
-        heard = max([entry[1] for entry in self._accepted] + [at for at, _ in self._rejected], default=self._start)
-        if now - heard > config.off_after:
-            return [self._finding(StreamFault.OFF, heard, f"has been silent for {now - heard:.2f} s")]
+        if (silent := now - self._heard) > config.off_after:
+            return [self._finding(StreamFault.OFF, self._heard, f"has been silent for {silent:.2f} s")]
         findings = []
         if (garbage := sum(rejected[reason] for reason in GARBAGE)) > config.garbage_share * total:
             named = ", ".join(sorted(GARBAGE & set(rejected)))

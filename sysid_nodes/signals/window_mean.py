@@ -7,6 +7,8 @@ Every mean is a linear functional of the samples, so the same weights give its v
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +45,7 @@ def support(window: Window, dt: float) -> tuple[float, float]:
 
 
 def window_mean(
-    stamps: Array, time: float, dt: float, window: Window, max_gap: float, *, averaged: bool = False
+    stamps: Sequence[float] | Array, time: float, dt: float, window: Window, max_gap: float, *, averaged: bool = False
 ) -> Mean | None:
     """The mean of a window, or None where the samples do not cover it.
 
@@ -57,58 +59,56 @@ def window_mean(
     """
     before, after = support(window, dt)
     start, end = time + before, time + after
-    first = int(np.searchsorted(stamps, start + ROUNDING, side="right")) - 1
-    last = int(np.searchsorted(stamps, end - ROUNDING))
+    first, last = bisect_right(stamps, start + ROUNDING) - 1, bisect_left(stamps, end - ROUNDING)
     if first < 0 or last >= len(stamps):
         return None
     if window is Window.POINT and last <= first:
-        return Mean(first, np.ones(1))  # a sample at the step itself
-    used = stamps[first : last + 1]
-    if np.diff(used).max(initial=0.0) > max_gap + ROUNDING:
+        return Mean(first, _ONE)  # a sample at the step itself
+    used = np.array(stamps[first : last + 1])
+    spacing = used[1:] - used[:-1]
+    if spacing.max(initial=0.0) > max_gap + ROUNDING:
         return None
     if window is Window.POINT and averaged:
-        return Mean(last, np.ones(1))
-    if averaged:
-        reached = _kernel_integral(window, (used - time) / dt)
-        return Mean(first + 1, np.diff(reached) / (reached[-1] - reached[0]))
+        return Mean(last, _ONE)
     if window is Window.POINT:
-        share = min(max((time - used[0]) / (used[1] - used[0]), 0.0), 1.0)
+        share = min(max((time - used[0]) / spacing[0], 0.0), 1.0)
         return Mean(first, np.array([1.0 - share, share]))
-    return Mean(first, _integrate(used, time, dt, window, start, end))
+    x = (used - time) / dt
+    if averaged:
+        reached = _kernel_integral(window, x)
+        return Mean(first + 1, (reached[1:] - reached[:-1]) / (reached[-1] - reached[0]))
+    return Mean(first, _integrate(window, x))
+
+
+_ONE = np.ones(1)
 
 
 def _kernel_integral(window: Window, x: Array) -> Array:
     """Integral of a window's kernel up to x, in steps from the step's time."""
-    if window is Window.BEFORE:
-        return np.clip(x + 1.0, 0.0, 1.0)
-    if window is Window.AFTER:
-        return np.clip(x, 0.0, 1.0)
-    x = np.clip(x, -1.0, 1.0)
+    if window is not Window.AROUND:
+        passed = x + 1.0 if window is Window.BEFORE else x
+        return np.asarray(np.minimum(np.maximum(passed, 0.0), 1.0))
+    x = np.minimum(np.maximum(x, -1.0), 1.0)
     reached: Array = 0.5 + x - 0.5 * x * np.abs(x)
     return reached
 
 
-def _integrate(used: Array, time: float, dt: float, window: Window, start: float, end: float) -> Array:
-    """Weights of samples whose stamps bracket the window.
-
-    Between neighbours among samples, ends and the triangle's tip, signal and kernel are both linear: with kernel values
-    Ka, Kb at the ends of a piece of length h, its integral is h/6 ((2 Ka + Kb) ya + (Ka + 2 Kb) yb).
-    """
-    inner = used[(used > start) & (used < end)]
-    tip = [time] if window is Window.AROUND else []
-    nodes = np.unique(np.concatenate([[start], inner, tip, [end]]))
+def _second_integral(window: Window, x: Array) -> Array:
+    """Integral of `_kernel_integral` up to x."""
     if window is Window.AROUND:
-        kernel = np.maximum(1.0 - np.abs(nodes - time) / dt, 0.0) / dt
-    else:
-        kernel = np.full(len(nodes), 1.0 / dt)
-    piece = np.diff(nodes) / 6.0
-    at_nodes = np.zeros(len(nodes))
-    at_nodes[:-1] += piece * (2.0 * kernel[:-1] + kernel[1:])
-    at_nodes[1:] += piece * (kernel[:-1] + 2.0 * kernel[1:])
-    left = np.clip(np.searchsorted(used, nodes, side="right") - 1, 0, len(used) - 2)
-    share = np.clip((nodes - used[left]) / (used[left + 1] - used[left]), 0.0, 1.0)
-    weights = np.zeros(len(used))
-    weights += np.bincount(left, at_nodes * (1.0 - share), minlength=len(used))
-    weights += np.bincount(left + 1, at_nodes * share, minlength=len(used))
-    weights /= weights.sum()
-    return weights
+        return np.asarray(np.maximum(x, 0.0) + (1.0 - np.minimum(np.abs(x), 1.0)) ** 3 / 6.0)
+    passed = x + 1.0 if window is Window.BEFORE else x
+    return np.asarray(0.5 * np.minimum(np.maximum(passed, 0.0), 1.0) ** 2 + np.maximum(passed - 1.0, 0.0))
+
+
+def _integrate(window: Window, x: Array) -> Array:
+    """Weights of samples at x, in steps from the step's time, that bracket the window.
+
+    A signal that is linear between samples is a sum of hats, of which the second derivative is three impulses. Twice by
+    parts: a hat's integral with the kernel is what these pick from the kernel's second integral.
+    """
+    twice = _second_integral(window, x)
+    slopes = np.empty(len(x) + 1)
+    slopes[0], slopes[-1] = 0.0, 1.0
+    slopes[1:-1] = (twice[1:] - twice[:-1]) / (x[1:] - x[:-1])
+    return np.asarray(np.maximum(slopes[1:] - slopes[:-1], 0.0))

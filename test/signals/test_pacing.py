@@ -163,6 +163,17 @@ def test_how_long_a_start_takes_says_nothing_of_the_solves_that_follow() -> None
     assert pacer.slowed
 
 
+def test_what_waited_during_a_start_is_no_sign_of_a_slow_machine() -> None:
+    """Solves of twice the steps take longer and catch up; where they do not, the machine is too slow."""
+    for falls, slowed in ((0.02, False), (0.0, True)):
+        pacer, lag = Pacer(PacingConfig(hop=4), WINDOW, DT), 0.16
+        pacer.note_solve(1.0, 0.13, lag, usual=False, steps=10)
+        for k in range(1, 6):
+            lag -= falls
+            pacer.note_solve(1.0 + 0.06 * k, 0.06, lag, steps=8)
+        assert pacer.slowed == slowed
+
+
 def test_a_machine_that_gets_faster_goes_back_to_the_full_pace() -> None:
     machine = Machine(per_stage=1e-3)
     machine.run(5.0)
@@ -170,6 +181,19 @@ def test_a_machine_that_gets_faster_goes_back_to_the_full_pace() -> None:
     machine.per_stage = 1e-4
     machine.run(60.0)
     assert machine.pacer.pace == Pace(1, WINDOW)
+
+
+def test_a_machine_that_was_busy_for_a_moment_goes_back_though_it_has_little_to_spare() -> None:
+    """A start, or another program, takes the pace away; less in a solve then makes it no shorter."""
+    machine = Machine(per_stage=0.0, fixed=0.028, config=PacingConfig(hop=4))
+    machine.run(5.0)
+    assert not machine.pacer.slowed
+    machine.fixed = 0.05
+    machine.run(1.0)
+    assert machine.pacer.slowed
+    machine.fixed = 0.028
+    machine.run(10.0)
+    assert machine.pacer.pace == Pace(4, WINDOW)
 
 
 def test_attempts_at_a_pace_that_fails_become_rarer() -> None:

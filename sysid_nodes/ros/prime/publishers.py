@@ -98,7 +98,7 @@ class PrimePublishers:
                 self._wrenches[topic].publish(message)
         changed = update.judgement.status is not self._status
         self._status = update.judgement.status
-        if self._due(MARKERS, update.t, now=changed):
+        if self._markers.get_subscription_count() and self._due(MARKERS, update.t, now=changed):
             self._markers.publish(to_contact_markers(update, self._normal))
         if update.estimate.bodies and self._due(INERTIA, update.t, now=changed):
             self._inertia.publish(to_inertial_estimate(update, self._robot))

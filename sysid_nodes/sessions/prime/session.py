@@ -234,7 +234,7 @@ class PrimeSession:
         self._due, self._usual = 0, False
 
     def _solve(self) -> PrimeUpdate | None:
-        self._due = 0
+        steps, self._due = self._due, 0
         start = self._clock()
         estimate = self._horizon.step(self.pacer.pace.window)
         spent = self._clock() - start
@@ -243,7 +243,7 @@ class PrimeSession:
         self.solves += 1
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
-        self.pacer.note_solve(self.newest, spent, lag, usual=self._usual)
+        self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps)
         self._usual = True
         self.judgement = self._judge(self._step)
         extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))

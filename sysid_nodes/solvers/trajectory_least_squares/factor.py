@@ -68,6 +68,19 @@ class Factor:
         stage = stage.reshape(layout.stages, layout.size)
         return Step(stage, parameter, self._local_step(stage, parameter))
 
+    def covariances_with(self, stage: int) -> tuple[Array, Array]:
+        """(T + 1, n, n) covariances of all stages with one of them, (p, n) of the parameters with it."""
+        layout = self.equations.layout
+        n, own = layout.size, slice(stage * layout.size, (stage + 1) * layout.size)
+        right = np.zeros((layout.stages * n, n), order="F")
+        right[own] = np.eye(n)
+        right = lapack.dtbtrs(self.band.lapack, right, uplo="L")[0]
+        parameter = -(self.border.T @ right)
+        if layout.parameters:
+            parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]
+        found = lapack.dtbtrs(self.band.lapack, right - self.border @ parameter, uplo="L", trans="T")[0]
+        return np.ascontiguousarray(found).reshape(layout.stages, n, n), np.asarray(parameter)
+
     def _local_step(self, stage: Array, parameter: Array) -> Array:
         layout, structure = self.equations.layout, self.equations.windows
         if self.local_root.size == 0:

@@ -165,27 +165,38 @@ def parameter_gains(groups: Sequence[Blocks], factor: Factor, found: Posterior) 
         factor: undamped.
         found: its posterior, all stages covered.
     """
+    return gains(groups, factor, found.stage_parameter, found.parameter)
+
+
+def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_parameter: Array) -> list[Array]:
+    """(B, m, c) for every group: c unknowns err by minus the sum of gain times noise, to first order.
+
+    Args:
+        groups: blocks, whether they were assembled or not.
+        factor: undamped.
+        by_stage: (T + 1, n, c) covariances of the stages with those unknowns.
+        by_parameter: (p, c) of the parameters.
+    """
     structure = factor.equations.windows
-    n, p = found.stage_parameter.shape[1:]
-    stage, own = found.stage_parameter, found.parameter
+    n, c = by_stage.shape[1:]
 
     def windows_of(first: IntArray, width: int) -> Array:
-        return np.asarray(stage[first[:, None] + np.arange(width)].reshape(len(first), width * n, p))
+        return np.asarray(by_stage[first[:, None] + np.arange(width)].reshape(len(first), width * n, c))
 
-    local = np.zeros((0, 0, p))
+    local = np.zeros((0, 0, c))
     if factor.local_root.size:
         reach = structure.width * n
         moved = factor.local_rows[:, :, :reach] @ windows_of(structure.local_first, structure.width)
-        local = -factor.local_root.swapaxes(1, 2) @ (moved + factor.local_rows[:, :, reach:-1] @ own)
-    gains = []
+        local = -factor.local_root.swapaxes(1, 2) @ (moved + factor.local_rows[:, :, reach:-1] @ by_parameter)
+    out = []
     for blocks in (reweight(blocks) for blocks in groups):
         gain = blocks.jacobian @ windows_of(blocks.first, blocks.jacobian.shape[2] // n)
         if blocks.parameter_jacobian is not None:
-            gain = gain + blocks.parameter_jacobian @ own
+            gain = gain + blocks.parameter_jacobian @ by_parameter
         if blocks.local_jacobian is not None and blocks.local is not None:
             gain = gain + blocks.local_jacobian @ local[blocks.local]
-        gains.append(np.asarray(gain))
-    return gains
+        out.append(np.asarray(gain))
+    return out
 
 
 def white_residuals(groups: Sequence[Blocks], layout: Layout, rng: np.random.Generator) -> list[Array] | None:

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
-from sysid_nodes.systems.prime.leaving_score import leaving_score
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.systems.prime.leaving import leave
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, first_arrival
 from sysid_nodes.systems.prime.score import Score
@@ -40,7 +41,12 @@ class Knowledge:
 
 
 def next_arrival(
-    problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory, count: int, variances: Sequence[Array]
+    problem: PrimeProblem,
+    blocks: Sequence[Blocks],
+    point: Trajectory,
+    factor: Factor | None,
+    count: int,
+    variances: Sequence[Array],
 ) -> Arrival | None:
     """The information of the first `count` stages about the rest; None where that is not finite.
 
@@ -48,14 +54,20 @@ def next_arrival(
         problem: of the window.
         blocks: its blocks at the point; the last, the parameters' own prior, is not used up.
         point: of linearisation.
+        factor: undamped, of the blocks; None where they leave something undetermined.
         count: stages that leave.
         variances: (B, m) of the noise of each group, in units of the stated one.
     """
-    left = marginalise(blocks[:-1], problem.layout, count)
-    prior = left.prior
+    layout = problem.layout
+    left = None if factor is None else leave(problem, blocks[:-1], point, factor, count, variances)
+    if left is None:  # by orthogonal transformations, whatever is determined
+        prior, score = marginalise(blocks[:-1], layout, count).prior, None
+    else:
+        rows, score = np.asarray(np.linalg.qr(left[0], mode="r")), left[1]
+        prior = GaussianPrior(rows[:, :-1], rows[:, -1], layout.size, layout.parameters)
     # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
-    rows = slice(prior.root.shape[1])
-    root = prior.root[rows].copy()
+    kept = slice(prior.root.shape[1])
+    root = prior.root[kept].copy()
     p = prior.parameters
     linear = problem.model.parameters.linear_jacobian(point.theta)
     if not (np.isfinite(root).all() and np.isfinite(prior.offset).all() and np.isfinite(linear).all()):
@@ -63,8 +75,7 @@ def next_arrival(
     slope = np.eye(root.shape[1])
     slope[-p:, -p:] = np.linalg.inv(linear)
     root[:, -p:] = root[:, -p:] @ slope[-p:, -p:]
-    prior = replace(prior, root=root, offset=prior.offset[rows], first=0)
-    score = leaving_score(problem, blocks[:-1], point, left.swept, variances)
+    prior = replace(prior, root=root, offset=prior.offset[kept], first=0)
     score = Score.as_stated(root) if score is None else score.change_unknowns(slope)
     return Arrival(prior, point.q[count : count + prior.width], point.theta, score)
 

@@ -20,7 +20,6 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
 from sysid_nodes.systems.prime.problem import PrimeProblem
-from sysid_nodes.systems.prime.surroundings import robot_with
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -37,6 +36,7 @@ def motion_estimate(
     solve_time: float,
     turned: Array | None = None,
     loaded: bool | None = None,
+    first: int = 0,
 ) -> PrimeEstimate:
     """The result at the solver's point.
 
@@ -50,12 +50,13 @@ def motion_estimate(
         solve_time: of all solves together [s].
         turned: (3,) how the base has turned (observability.py), these stages included; None for these alone.
         loaded: whether torques were read, likewise.
+        first: stage from which contacts are asked for; those before are NaN.
     """
     point, model = solved.point, problem.model
-    at = problem.evaluate(point)
+    motion = problem.inner.residuals(point, problem.law)[2]
     parameters = model.parameters
     covariance = np.full((parameters.count, parameters.count), np.nan) if found is None else found.parameter
-    turned = turning_rms(at.motion) if turned is None else turned
+    turned = turning_rms(motion) if turned is None else turned
     loaded = problem.loaded if loaded is None else loaded
     q_covariance, v_covariance = _motion_covariances(problem, found)
     fit = {
@@ -67,9 +68,9 @@ def motion_estimate(
         t=times,
         q=point.q,
         q_covariance=q_covariance,
-        v=np.concatenate([at.motion.mean_in(0)[:1], at.motion.velocity, at.motion.mean_in(1)[-1:]]),
+        v=np.concatenate([motion.mean_in(0)[:1], motion.velocity, motion.mean_in(1)[-1:]]),
         v_covariance=v_covariance,
-        contacts=_contacts(problem, point, at, found),
+        contacts=_contacts(problem, point, found, max(first - 1, 0)),
         bodies=tuple(_body(model, point, covariance, index, turned, loaded) for index in range(len(parameters.bodies))),
         parameter_names=parameters.names,
         parameter_units=parameters.units,
@@ -117,26 +118,32 @@ def inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
     return np.asarray(moments)
 
 
-def _contacts(problem: PrimeProblem, point: Trajectory, at: Evaluated, found: Posterior | None) -> ContactEstimate:
+def _contacts(problem: PrimeProblem, point: Trajectory, found: Posterior | None, first: int) -> ContactEstimate:
+    """Of the stages from `first` on, forces of the inner ones among them."""
+    at = problem.evaluate(Trajectory(point.q[first:], point.w[first:], point.theta))
     base, law = problem.model.base, at.law
     stages, nc = problem.stages, base.contacts
-    axes = law.plane.axes
+    axes, told, w = law.plane.axes, slice(first + 1, stages - 1), point.w[first + 1 : -1]
     force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)
-    force[1:-1] = at.force
+    position, gap = np.full((stages, nc, 3), np.nan), np.full((stages, nc), np.nan)
+    position[first:] = at.kinematics.centre + contact_arms(law.plane, base.contact_radii)
+    gap[first:], force[told] = at.contact.gap, at.force
     if found is not None:
-        inner = found.local[1:-1].reshape(stages - 2, nc, 3, nc, 3)
+        inner = found.local[told].reshape(len(w), nc, 3, nc, 3)
         each = np.arange(nc)
         own = inner[:, each, :, each].swapaxes(0, 1)
-        slope = axes.T @ law.force_jacobian(point.w[1:-1])
-        covariance[1:-1] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, point.w[1:-1], at.force)
+        slope = axes.T @ law.force_jacobian(w)
+        covariance[told] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, at.force)
         foot = problem.model.parameters.foot
-        covariance[1:-1] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
-        covariance[1:-1] += _missing_force(problem, point, at)
+        if not problem.loaded:  # then all feet bear a load together, and nothing says which
+            foot = np.zeros_like(foot)
+        covariance[told] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
+        covariance[told] += _missing_force(problem, point, at, first)
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
-        position=at.kinematics.centre + contact_arms(law.plane, base.contact_radii),
-        gap=at.contact.gap,
+        position=position,
+        gap=gap,
         force=force,
         covariance=covariance,
         on_ground=normal > problem.model.config.contact.threshold,
@@ -158,19 +165,18 @@ def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
     return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
 
 
-def _missing_force(problem: PrimeProblem, point: Trajectory, at: Evaluated) -> Array:
+def _missing_force(problem: PrimeProblem, point: Trajectory, at: Evaluated, first: int) -> Array:
     """(K, nc, 3, 3): squared force that the dynamics lack at a stage and that this contact alone would supply.
 
     Whether a foot presses is settled by its gap as well. On ground that is higher than the plane it seems to be in the
     air while it bears, to a hundredth of a newton: a local minimum, which its curvature does not know to be one. What
     the residuals of the dynamics leave of such a force tells of it, where it is more than their noise.
     """
-    model, law = problem.model, at.law
-    base = robot_with(model.base, model.parameters, point.theta)
-    rows = problem.inner.dynamics.at(base, point.theta)
-    count, nc = len(point.q) - 2, base.contacts
+    base, law = problem.model.base, at.law
+    rows = problem.inner.dynamics.after(first).at(base, point.theta)
+    count, nc = len(at.force), base.contacts
     columns = rows.contact_columns(at, law).reshape(count, -1, nc, 3).transpose(0, 2, 1, 3)
-    left = problem.inner.residuals(point, problem.law)[0]
+    left = problem.inner.residuals(point, problem.law)[0][first:]
     information = columns.swapaxes(-1, -2) @ columns + np.eye(3) / law.config.force_sigma**2
     asked = np.einsum("kcvi,kv->kci", columns, left)
     lacking = np.linalg.solve(information, asked[..., None])[..., 0]

@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.signals.samples import AlignedSteps, Samples, join
 from sysid_nodes.solvers.trajectory_least_squares import assemble
@@ -73,6 +72,7 @@ class MovingHorizon:
         self.stages = self._config.window
         self._times = np.zeros(0)
         self._samples: dict[str, Samples] = {}
+        self._waiting: list[AlignedSteps] = []
         self._theta: Array = model.parameters.mean
         self._known: Arrival | None = None
         self._last: Improved | None = None
@@ -87,7 +87,7 @@ class MovingHorizon:
     def restart(self) -> None:
         """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
         self._disconnect()
-        self._times, self._samples = np.zeros(0), {}
+        self._times, self._samples, self._waiting = np.zeros(0), {}, []
 
     def forget(self) -> None:
         """Forgets everything."""
@@ -111,11 +111,23 @@ class MovingHorizon:
 
     def push(self, steps: AlignedSteps) -> None:
         """Appends steps, which must follow the ones before."""
-        count = len(self._times)
-        self._times = np.concatenate([self._times, steps.times])
-        for name, new in steps.samples.items():
+        self._waiting.append(steps)
+
+    def _append_waiting(self) -> None:
+        """Appends the steps that were pushed."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        ends = np.cumsum([len(self._times), *map(len, waiting)])
+        for name in dict.fromkeys(name for steps in waiting for name in steps.samples):
             old = self._samples.get(name)
-            self._samples[name] = join([*([old] if old else []), new.shift(count)], new.values.shape[1])
+            new = [
+                steps.samples[name].shift(int(by))
+                for steps, by in zip(waiting, ends, strict=False)
+                if name in steps.samples
+            ]
+            self._samples[name] = join([*([old] if old else []), *new], new[0].values.shape[1])
+        self._times = np.concatenate([self._times, *(steps.times for steps in waiting)])
 
     def step(self, window: int | None = None) -> PrimeEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps.
@@ -123,6 +135,7 @@ class MovingHorizon:
         A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
         that nothing connects it with the last one, as long as the full window is long enough for that.
         """
+        self._append_waiting()
         new = len(self._times) - (self._last.problem.stages if self._last is not None else 0)
         window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
         if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):
@@ -158,7 +171,7 @@ class MovingHorizon:
         self._covariances.restart()
 
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        return next_arrival(last.problem, last.blocks, last.linearised, count, self._covariances.variances)
+        return next_arrival(last.problem, last.blocks, last.linearised, last.factor, count, self._covariances.variances)
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -221,8 +234,10 @@ class MovingHorizon:
         rests, solved = solved.problem.model is not self._model, _drop_limits(self._free(solved))
         result, times = solved.result, self._times
         found = self._covariances.of(solved, times, self._dropped, rests=rests) if solved.finite else None
-        self._turned = np.maximum(self._turned, turning_rms(discrete_motion(result.point.q, self._model.config.step)))
+        motion = solved.problem.inner.residuals(result.point, solved.problem.law)[2]
+        self._turned = np.maximum(self._turned, turning_rms(motion))
         self._loaded = self._loaded or solved.problem.loaded
+        kept = 0 if self._last is None else self._last.problem.stages - self._dropped
         estimate = motion_estimate(
             solved.problem,
             result,
@@ -233,7 +248,10 @@ class MovingHorizon:
             solve_time=0.0,
             turned=self._turned,
             loaded=self._loaded,
+            first=kept - self._config.covered,
         )
+        root = np.sqrt(self._covariances.ratio)
+        estimate = replace(estimate, q_covariance=estimate.q_covariance * (root[:, None] * root))
         if found is not None and solved.factor is not None:
             pushed = outside_wrench(
                 solved.problem, result.point.theta, solved.residuals, solved.blocks, solved.factor, found

@@ -35,8 +35,8 @@ class ObservedVariances:
 
     def __init__(self) -> None:
         self._sums: dict[str, Array] = {}  # (2, 2, m): squares and redundancy, elsewhere and about changes of contact
-        self._gaps: Array = np.zeros((0, 0))
-        self._lasting: Array = np.ones(0)
+        self._touching: list[Array] = [np.zeros((0, 0))] * 3  # residuals of gaps and of sliding along two axes
+        self._lasting: list[Array] = [np.ones(1)] * 3
 
     def add(
         self,
@@ -62,9 +62,10 @@ class ObservedVariances:
             if name not in _STATED:
                 sums = _sums_bystage_of(problem, name, group, own, changing)[:, :, counted].sum(axis=2)
                 self._sums[name] = sums + fade * self._sums.get(name, np.zeros(sums.shape))
-        gaps = _gaps(problem, blocks, counted)
-        self._gaps = np.concatenate([self._gaps[-_GAPS:], gaps]) if len(self._gaps) else gaps
-        self._lasting = _repetition(self._gaps)
+        for axis in range(3):
+            fresh, old = _touching(problem, blocks, counted, axis), self._touching[axis]
+            self._touching[axis] = np.concatenate([old[-_KEPT:], fresh]) if len(old) else fresh
+        self._lasting = [_repetition(rows) for rows in self._touching]
 
     def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
         """(B, m) of each group."""
@@ -75,7 +76,14 @@ class ObservedVariances:
                 squares, free = self._sums[name] + STATED
                 variance = (squares / free)[changing[stage_of(group, problem.layout.size)].astype(np.intp)]
             out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-        return _with_lasting_gaps(out, blocks, self._lasting)
+        return _with_lasting_gaps(out, blocks, self._lasting[0])
+
+    def with_lasting_sliding(self, variances: Sequence[Array], blocks: Sequence[Blocks]) -> list[Array]:
+        """Variances (B, m), of sliding as often as stages and feet repeat one another, as those of gaps are already."""
+        split, contact = motion_rows(blocks), variances[_CONTACT].copy()
+        for axis, times in enumerate(self._lasting[1:], start=1):
+            contact[:, axis:split:3] *= times
+        return [*variances[:_CONTACT], contact, *variances[_CONTACT + 1 :]]
 
 
 def observed_variances(
@@ -101,7 +109,7 @@ def observed_variances(
             at = stage_of(group, problem.layout.size)
             variance = (squares / free)[changing[at].astype(np.intp), at]
         out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-    return _with_lasting_gaps(out, blocks, _repetition(_gaps(problem, blocks, slice(None))))
+    return _with_lasting_gaps(out, blocks, _repetition(_touching(problem, blocks, slice(None), 0)))
 
 
 def noisy_rows(problem: PrimeProblem, blocks: Sequence[Blocks]) -> list[slice]:
@@ -145,33 +153,32 @@ def _sums_bystage_of(problem: PrimeProblem, name: str, group: Blocks, leverage: 
     return out
 
 
-def _gaps(problem: PrimeProblem, blocks: Sequence[Blocks], counted: slice) -> Array:
-    """(K, nc) residuals of the contacts' gaps at some stages."""
+def _touching(problem: PrimeProblem, blocks: Sequence[Blocks], counted: slice, axis: int) -> Array:
+    """(K, nc) residuals of the contacts' gaps (0), or of their sliding along either of two axes, at some stages."""
     new = np.zeros(problem.stages, dtype=bool)
     new[counted] = True
     chosen = new[stage_of(blocks[_CONTACT], problem.layout.size)]
-    return np.asarray(blocks[_CONTACT].residual[chosen, : motion_rows(blocks) : 3])
+    return np.asarray(blocks[_CONTACT].residual[chosen, axis : motion_rows(blocks) : 3])
 
 
-def _repetition(gaps: Array) -> Array:
-    """(nc,) by how much the variance of gaps (K, nc) counts more, as stages and feet repeat one another."""
-    return correlation_time(gaps) * _variance_ratio(gaps) if len(gaps) else np.ones(0)
+def _repetition(rows: Array) -> Array:
+    """(nc,) by how much the variance of residuals (K, nc) counts more, as stages and feet repeat one another."""
+    return correlation_time(rows) * _variance_ratio(rows) if len(rows) else np.ones(rows.shape[1])
 
 
 def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], repetition: Array) -> list[Array]:
     """The variances, those of gaps so many times as large; the forces' prior has its own."""
     split = motion_rows(blocks)
     variances[_CONTACT][:, split:] = 1.0
-    if len(repetition):
-        variances[_CONTACT][:, :split:3] *= repetition
+    variances[_CONTACT][:, :split:3] *= repetition
     return variances
 
 
 _STATED = ("arrival", "prior")
 """Groups that keep the variance that they state."""
 
-_GAPS = 1000
-"""Stages whose gaps are kept for their correlation."""
+_KEPT = 1000
+"""Stages whose contacts' residuals are kept for their correlation."""
 
 _CONTACT = 1
 """Place of the contacts among the problem's groups; half of their rows are the motion's, three a contact, the gap's

@@ -14,7 +14,7 @@ the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kl
 - A mean over a triangle about a stage has readings in common with the next stage's. That matters to the parameters,
   which add up what the stages say.
 - Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
-  feet repeat one another.
+  feet repeat one another. For a moving window's pose, so does that of sliding.
 - The weak prior on forces is not a measurement. It always pulls in the same direction, so that its pull on the
   parameters counts in full, as an error.
 - The parameters' own prior and the arrival keep the variance that they state.
@@ -36,7 +36,7 @@ from sysid_nodes.sensors import sensor_configs
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Posterior, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, parameter_gains
+from sysid_nodes.solvers.trajectory_least_squares.influence import gains, leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 from sysid_nodes.systems.prime.noise_variances import (
@@ -85,7 +85,8 @@ def observed_covariances(
     spread = sandwich(blocks, factor.equations, plain, variances)
     if spread is None:
         return None
-    parameter = parameter_covariance(problem, blocks, point, factor, plain, variances)
+    known = plain.stage_parameter, plain.parameter
+    parameter = noisy_covariance(problem, blocks, point, factor, known, variances)
     return _add_remaining_step(replace(spread, parameter=parameter), rest or factor.step())
 
 
@@ -110,28 +111,30 @@ def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:
     )
 
 
-def parameter_covariance(
+def noisy_covariance(
     problem: PrimeProblem,
     blocks: Sequence[Blocks],
     point: Trajectory,
     factor: Factor,
-    found: Posterior,
+    known: tuple[Array, Array],
     variances: Sequence[Array],
 ) -> Array:
-    """(p, p) sum over all rows of gain times noise times gain, neighbours' noise correlated where windows overlap.
+    """(c, c) covariance of some unknowns: the sum over all rows of gain times noise times gain.
+
+    Neighbours' noise is correlated where windows overlap.
 
     Args:
         problem: of a window or of a whole log.
         blocks: its residuals with derivatives at the point.
         point: of linearisation.
         factor: undamped, of their normal equations.
-        found: its posterior, all stages covered.
+        known: (N, nv, c) covariances of the stages with them, (p, c) of the parameters, as stated.
         variances: (B, m) of each group's noise.
     """
-    *gains, arrived = parameter_gains([*blocks, problem.arrival_unknowns(point)], factor, found)
+    *found, arrived = gains([*blocks, problem.arrival_unknowns(point)], factor, *known)
     score = problem.arrival.score.change_unknowns(arrived[0])
     total, pull = score.covariance, score.pull
-    for name, group, gain, variance in zip(problem.groups, blocks, gains, variances, strict=True):
+    for name, group, gain, variance in zip(problem.groups, blocks, found, variances, strict=True):
         if name == "arrival":
             continue
         gain = gain * np.sqrt(variance)[:, :, None]

@@ -14,7 +14,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change, noisy_rows
 from sysid_nodes.systems.prime.noise_weights import WindowWeights
-from sysid_nodes.systems.prime.observed_noise import parameter_covariance
+from sysid_nodes.systems.prime.observed_noise import noisy_covariance
 from sysid_nodes.systems.prime.real_time import Improved
 
 Array = npt.NDArray[np.float64]
@@ -23,11 +23,15 @@ BoolArray = npt.NDArray[np.bool_]
 _SETTLING = 4
 """Newest stages whose residuals still change from solve to solve."""
 
+_TOLD = 3
+"""Place from the end of the stage whose variances are looked at."""
+
 
 class WindowCovariances:
-    """Of the newest stages by the stated noise, of the parameters by that of the residuals of late.
+    """Of the parameters and of the newest configurations by the noise of the residuals of late.
 
-    The parameters' are evaluated as often as residuals are looked at: they are constants, of which ever more is known.
+    They are evaluated as often as residuals are looked at: of the parameters, constants, ever more is known. By how
+    much a configuration's variances differ from those by the stated noise is that of one stage, until the next look.
 
     Args:
         covered: newest stages that get covariances.
@@ -35,6 +39,7 @@ class WindowCovariances:
     Attributes:
         variances: (B, m) of each group's noise, of the last window.
         weights: of the readings, by their noise while the robot moved.
+        ratio: (nv,) variances of a configuration over those by the stated noise.
     """
 
     def __init__(self, covered: int) -> None:
@@ -49,6 +54,7 @@ class WindowCovariances:
         self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
         self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
         self._parameter: Array | None = None
+        self.ratio: Array = np.ones(1)
 
     def of(self, solved: Improved, times: Array, dropped: int, *, rests: bool = False) -> Posterior | None:
         """Covariances of a window, None where they are undetermined.
@@ -76,10 +82,18 @@ class WindowCovariances:
         if factor is None or found is None:
             return None
         if whole:
-            point, variances = solved.linearised, self.variances
-            self._parameter = parameter_covariance(problem, solved.blocks, point, factor, found, variances)
+            self._look(solved, factor, found)
         assert self._parameter is not None
         return replace(found, parameter=self._parameter)
+
+    def _look(self, solved: Improved, factor: Factor, found: Posterior) -> None:
+        """Covariances by the residuals' noise, of the parameters and of a stage that is told next."""
+        window = solved.problem, solved.blocks, solved.linearised, factor
+        self._parameter = noisy_covariance(*window, (found.stage_parameter, found.parameter), self.variances)
+        stage = max(len(found.stage) - _TOLD, 0)
+        lasting = self._observed.with_lasting_sliding(self.variances, solved.blocks)
+        spread = noisy_covariance(*window, factor.covariances_with(stage), lasting)
+        self.ratio = np.diag(spread) / np.diag(found.stage[stage])
 
     def _settled_stages(self, times: Array) -> slice:
         """Stages that have settled since residuals were last looked at; none while they are too few."""

@@ -19,6 +19,7 @@ from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.solvers.trajectory_least_squares import assemble, posterior
+from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
 from sysid_nodes.systems.prime.full_information import solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
@@ -165,6 +166,37 @@ def test_one_estimate_for_every_step(trot: LeggedLog, history: list[tuple[int, P
     assert all(estimate.status.usable for _, estimate in history)
     for _, estimate in history:
         assert np.isfinite(estimate.q_covariance[-WINDOW.covered :]).all()
+
+
+def test_sigmas_of_the_pose_do_not_follow_what_is_stated(trot: LeggedLog) -> None:
+    """Motion capture stated at three times its noise: the place's variances are a third of what that says, about."""
+    config = simulated_config()
+    pose = replace(config.sensors.mocap_pose, position_sigma=3.0 * config.sensors.mocap_pose.position_sigma)
+    ratios = []
+    for mocap in (config.sensors.mocap_pose, pose):
+        stated = replace(config, sensors=replace(config.sensors, mocap_pose=mocap))
+        horizon = MovingHorizon(build_model(trot.robot, stated), WINDOW)
+        found = last(follow(horizon, trot, range(0, 100, 2)))
+        assert horizon._last is not None and horizon._last.factor is not None
+        plain = covariances(horizon._last.factor)
+        assert plain is not None
+        told = np.diagonal(found.q_covariance[-4:], axis1=1, axis2=2) / np.diagonal(plain.stage[-4:], axis1=1, axis2=2)
+        np.testing.assert_allclose(told, np.broadcast_to(told[0], told.shape))  # until the next look the same
+        ratios.append(told[0, :3])
+    assert np.all((ratios[0] > 0.4) & (ratios[0] < 1.5))
+    assert np.all(ratios[1] < 0.6 * ratios[0])
+
+
+def test_without_torques_nothing_says_which_foot_bears(trot: LeggedLog) -> None:
+    """Forces are off by half, and their sigmas say so: without all feet's shares by 12 of them, by 100 at worst."""
+    horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+    off = []
+    for k, found in follow(horizon, trot, range(0, 100, 2), without=("joint_torque",)):
+        wrong = (found.contacts.force[-3] - trot.force[k - 2]) / found.contacts.force_sigma[-3]
+        off.append(wrong[trot.force[k - 2, :, 2] > 5.0])
+    ratio = np.concatenate(off[10:])
+    assert 0.1 < np.sqrt(np.mean(ratio**2)) < 1.2
+    assert np.abs(ratio).max() < 4.0
 
 
 def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:

@@ -237,6 +237,28 @@ def test_a_long_stand_says_nothing_of_the_errors_of_a_trot(trot: Trot) -> None:
     assert max(ratio.max() for ratio in ratios) < 1.2
 
 
+def test_sliding_that_lasts_counts_more_in_a_window(trot: Trot) -> None:
+    """Feet that creep one way together, stage after stage, are one error and not hundreds; of no other rows."""
+    problem, blocks, leverage, changing = trot.residuals()
+    contact, whole = blocks[1], slice(len(changing))
+    along = slice(1, contact.residual.shape[1] // 2, 3)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], contact.residual[:, along].shape)
+    found = []
+    for sliding in (signs, np.ones_like(signs)):
+        residual = contact.residual.copy()
+        residual[:, along] = 0.3 * sliding
+        groups = [blocks[0], replace(contact, residual=residual), *blocks[2:]]
+        observed = ObservedVariances()
+        observed.add(problem, groups, leverage, changing, whole)
+        usual = observed.of(problem, groups, changing)
+        found.append((usual[1], observed.with_lasting_sliding(usual, groups)[1]))
+    np.testing.assert_allclose(found[1][0], found[0][0])  # not of parameters
+    ratio = found[1][1] / found[0][1]
+    assert ratio[:, along].min() > 10.0
+    ratio[:, along] = 1.0
+    np.testing.assert_allclose(ratio, 1.0)
+
+
 def test_noise_in_a_log_is_that_of_the_time(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
     """A log whose first half has a tenth of the noise: far from the middle neither half knows of the other."""
     problem, blocks, leverage, changing = trot.residuals()
