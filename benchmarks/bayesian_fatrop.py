@@ -26,11 +26,12 @@ from benchmarks.report import Report, parser, progress
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.descent import start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.turning import turns
 
 ROBOTS = ("pendulum", "four-bar leg")
 _NOISE = 3e-4
@@ -68,11 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("bayesian_fatrop", __doc__)
     options.add_argument("--stages", nargs="*", type=int, default=[50, 100, 200], help="of the logs")
     options.add_argument("--robots", nargs="*", default=list(ROBOTS), choices=ROBOTS, help="which of them")
+    options.add_argument("--long", nargs="*", type=int, default=[], help=f"further logs, of the {ROBOTS[0]} alone")
     args = options.parse_args(arguments)
     report = Report("bayesian-fatrop", "The posterior's minimum by fatrop", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
     rows, same = [], True
-    for name, stages in progress([(name, stages) for name in args.robots for stages in args.stages], "problems"):
+    each = [(name, stages) for name in args.robots for stages in args.stages]
+    for name, stages in progress([*each, *((ROBOTS[0], stages) for stages in args.long)], "problems"):
         problem, start = problem_of(name, stages, args.seed)
         begins = 0.5 * sum(float(np.sum(values**2)) for values in problem.residuals(start))
         other = fatrop_posterior.minimise(problem, start, 0).cost

@@ -26,11 +26,12 @@ from benchmarks.report import Report, parser
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.bayesian.config import BayesianConfig, NoiseConfig
-from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.turning import turns
 
 LEGS = ("four-bar", "Cassie")
 _NOISE = 3e-4  # [rad] of Cassie's positions at 500 Hz, ten times that of the torques' root mean square

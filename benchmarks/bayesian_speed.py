@@ -3,9 +3,10 @@
 
 Inertias, dry and viscous friction, rotors and offsets of all seven joints are unknown; readings every 10 ms are by the
 identification's own equations. Exponents are of the CPU time of three steps of a descent over the number of stages;
-beside them a descent from the prior's mean to its end, the
-noise known, the softer problem that leads the way included. Windows are what a live node works on: what it
-knows is renewed once a window, so that CPU over a window's length is its share of a core; all but the first count.
+beside them a descent from the prior's mean to its end, the noise known, the softer problem that leads the way included,
+and a whole identification, the noise estimated, with intervals and all that is looked at before anything is claimed.
+Windows are what a live node works on: what it knows is renewed once a window, so that CPU over a window's length is its
+share of a core; all but the first count.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from benchmarks.report import Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
-from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify_further
+from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify, identify_further
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, SearchConfig
-from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.turning import turns
 
 Array = npt.NDArray[np.float64]
 
@@ -46,13 +48,13 @@ CONFIG = BayesianConfig(
 )
 
 
-def log_of(mechanism: Mechanism, stages: int, seed: int) -> MechanismLog:
-    """Readings of a robot drawn from the prior."""
+def log_of(mechanism: Mechanism, stages: int, seed: int, step: float = _STEP) -> MechanismLog:
+    """Readings of a robot drawn from the prior, of stages that are a step [s] apart."""
     rng, own = np.random.default_rng(seed), mechanism.parameters
     x = own.mean.copy()
     x[own.free] += own.sigma[own.free] * rng.standard_normal(len(own.free))
     x = np.where(np.isfinite(own.lower), np.abs(x), x)
-    t = _STEP * np.arange(stages)[:, None]
+    t = step * np.arange(stages)[:, None]
     q, v, a = np.zeros((3, stages, own.n))
     for harmonic in _HARMONICS:
         omega, phase = 2.0 * np.pi * harmonic / _LONGEST, rng.uniform(0.0, 2.0 * np.pi, own.n)
@@ -62,7 +64,7 @@ def log_of(mechanism: Mechanism, stages: int, seed: int) -> MechanismLog:
     torque = mechanism.torque(Motion(q, v, a, np.zeros((stages, 0))), x) + own.constants(x, "offset")
     position = q + _NOISE[0] * rng.standard_normal(q.shape)
     reading = torque + _NOISE[1] * rng.standard_normal(torque.shape)
-    return MechanismLog(0.0, _STEP, position, reading, np.full(stages, np.nan))
+    return MechanismLog(0.0, step, position, reading, np.full(stages, np.nan))
 
 
 def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int, str]:
@@ -77,10 +79,17 @@ def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, 
     return time.process_time() - began, found.iterations, found.status.name
 
 
-def windows(mechanism: Mechanism, seconds: float, seed: int) -> list[float]:
-    """CPU time [s] of the windows of a live node after the first, the noise estimated."""
-    count = round(seconds / _STEP)
-    log, took = log_of(mechanism, _WINDOWS * count, seed), []
+def measure_all(mechanism: Mechanism, log: MechanismLog) -> tuple[float, str]:
+    """CPU time [s] of an identification, and how it ended."""
+    began = time.process_time()
+    result = identify(log, mechanism.robot, CONFIG)
+    return time.process_time() - began, result.status.name
+
+
+def windows(mechanism: Mechanism, seconds: float, seed: int, step: float) -> list[float]:
+    """CPU time [s] of the windows of a live node after the first, the noise estimated; of stages so far apart [s]."""
+    count = round(seconds / step)
+    log, took = log_of(mechanism, _WINDOWS * count, seed, step), []
     known: Knowledge | None = None
     for first in range(0, log.stages, count):
         began = time.process_time()
@@ -95,6 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--stages", nargs="*", type=int, default=list(STAGES), help="of the logs")
     options.add_argument("--whole", type=int, default=1000, help="stages of the descent to its end")
     options.add_argument("--windows", nargs="*", type=float, default=[0.5, 2.0], help="of a live node [s]")
+    options.add_argument("--steps", nargs="*", type=float, default=[_STEP, 0.02], help="of the windows' stages [s]")
     args = options.parse_args(arguments)
     mechanism = build_mechanism(load_robot("panda"), CONFIG, power=False)
     report = Report("bayesian-speed", "What a posterior costs", args.out, args.command)
@@ -107,15 +117,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(args.stages) > 1:
         exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
         report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
-    took, iterations, ended = measure(mechanism, log_of(mechanism, args.whole, args.seed), 0)
+    log = log_of(mechanism, args.whole, args.seed)
+    took, iterations, ended = measure(mechanism, log, 0)
+    all_, status = measure_all(mechanism, log)
     report.text(
-        f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations, {ended}."
+        f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations, {ended}. "
+        f"The whole identification: {all_:.1f} s, {status}."
     )
-    for length in args.windows:
-        each = windows(mechanism, length, args.seed)
+    rows = []
+    for step, length in ((step, length) for step in args.steps for length in args.windows):
+        each = windows(mechanism, length, args.seed, step)
         mean = float(np.mean(each))
-        told = f"{mean:.2f} s of CPU each, {max(each):.2f} s at most, {100.0 * mean / length:.0f} % of a core"
-        report.text(f"Windows of {length:g} s: {told}.")
+        share = f"{100.0 * mean / length:.0f} %"
+        rows.append((f"{length:g} s, {1.0 / step:.0f} Hz", f"{mean:.2f}", f"{max(each):.2f}", share))
+    if rows:
+        report.table(("windows, stages", "CPU each [s]", "at most [s]", "of a core"), rows)
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trial of the Bayesian paper's tables: one of eight methods on one hidden robot (bayesian_tables.py)."""
+"""A trial of the Bayesian paper's tables: one of nine methods on one hidden robot (bayesian_tables.py)."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ WINDOWS = (0.03, 0.05, 0.1, 0.2, 0.3)
 """Of the peers' local cubics [s]."""
 PEER_STEP = 0.01
 OURS, COMMANDED, METER = "ours", "with commanded energy", "with a power meter"
+METER_ALONE = "with a power meter and no torques"
 ERRORS = ("friction", "rigid-body torque", "coordinates")
 _STATED = 0.05  # torque noise that the identification begins with, of the torques' root mean squares
 _THIN = 10  # samples between those at which rigid-body torques are compared
@@ -80,10 +81,18 @@ def trial(robot: str, seed: int, duration: float, noise: float, method: str) -> 
     mechanism = true_mechanism(own)
     found: Record = {"gap": truth.gap, "lifted": truth.lifted}
     found["prior"] = errors(mechanism, truth, mechanism.parameters.mean)
+    found["expected"] = errors(mechanism, truth, _expected(mechanism))
     try:
         return found | METHODS[method](own, mechanism, truth, noise, seed)
     except _CannotError as why:
         return found | {"errors": [float("nan")] * len(ERRORS), "why": str(why)}
+
+
+def _expected(mechanism: Mechanism) -> Array:
+    """(P,) the prior's mean within its bounds."""
+    own = mechanism.parameters
+    half = np.isfinite(own.lower) & (own.mean == own.lower)
+    return np.asarray(own.mean + np.where(half, np.sqrt(2.0 / np.pi) * own.sigma, 0.0))
 
 
 @cache
@@ -151,13 +160,15 @@ def _fddp(own: BenchRobot, mechanism: Mechanism, truth: Truth, noise: float, see
 
 
 def _posterior(energy_from: str) -> Callable[..., Record]:
-    """Ours, with energy as the commands have it, a power meter's, or none."""
+    """Ours, with energy as the commands have it, a power meter's, this alone, or none."""
 
     def run(own: BenchRobot, mechanism: Mechanism, truth: Truth, noise: float, seed: int) -> Record:
         q, torque, power = readings(own, truth, noise, seed)
         stated = replace(own.config.noise, torque=_STATED * float(np.sqrt(np.mean(torque**2))))
         own = replace(own, config=replace(own.config, noise=stated))
-        log = bench_log(own, q, torque, power if energy_from == METER else None)
+        log = bench_log(own, q, torque, power if energy_from in (METER, METER_ALONE) else None)
+        if energy_from == METER_ALONE:
+            log = replace(log, torque=np.full_like(log.torque, np.nan))
         if energy_from != COMMANDED:
             return _ours(own, mechanism, truth, log, own.config.power)
         moved = np.full_like(log.position, np.nan)
@@ -175,7 +186,7 @@ METHODS: dict[str, Callable[..., Record]] = {
     "figaroh": _figaroh,
     "mujoco.sysid": _toolbox,
     "FDDP": _fddp,
-    **{name: _posterior(name) for name in (OURS, COMMANDED, METER)},
+    **{name: _posterior(name) for name in (OURS, COMMANDED, METER, METER_ALONE)},
 }
 PEERS = tuple(METHODS)[:5]
 SLOW = ("mujoco.sysid", "FDDP")

@@ -44,6 +44,7 @@ _RADIUS, _SLOW, _FAST = 0.6, 0.4, 0.8  # [m], [m/s]
 _TILT, _HEIGHT = 0.2, 0.29  # [rad], [m]
 _FORWARD, _UP, _JUMP = 0.4, 0.15, 1.7  # of the jump [m], and its time until it is judged [s]
 _TURN = 0.6  # of the jump that turns [rad]
+_STRAIGHT = 5  # numbers of a jump that does not
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,10 @@ def tasks() -> dict[str, Task]:
     config = WalkingConfig()
     middle = np.array([1.0, 0.0, 1.0, 0.0, 0.0, _HEIGHT])
     reach = np.array([0.4, 0.2, 0.4, 0.15, 0.15, 0.05])
+    ahead = slice(0, _STRAIGHT)
     found = {
-        name: Task(errors, GUESS, LOWER, UPPER)
-        for name, errors in (("jump forward", _forward), ("jump and turn", _turn))
+        "jump forward": Task(_forward, GUESS[ahead], LOWER[ahead], UPPER[ahead]),
+        "jump and turn": Task(_turn, GUESS, LOWER, UPPER),
     }
     for suffix, walking in (("", config), (", no integral", replace(config, integral_gain=0.0))):
         for name, errors in (("circle", _circle), ("attitude", _attitude)):
@@ -96,7 +98,8 @@ def _with(errors: Callable[[World, Array, WalkingConfig], Array], config: Walkin
 
 def _forward(world: World, numbers: Array) -> Array:
     """The paper's J_fj."""
-    states = world.play(len(numbers), lambda time: jump(time, numbers), _JUMP)
+    straight = np.pad(numbers, ((0, 0), (0, len(GUESS) - _STRAIGHT)))
+    states = world.play(len(numbers), lambda time: jump(time, straight), _JUMP)
     begin, end = states[:, 0, :3], states[:, -1, :3]
     off = np.abs(end[:, 0] - begin[:, 0] - _FORWARD) + np.abs(end[:, 1] - begin[:, 1])
     return _unless_fallen(off + np.abs(states[:, :, 2].max(axis=1) - begin[:, 2] - _UP), states)

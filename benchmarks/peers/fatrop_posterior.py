@@ -51,8 +51,10 @@ def minimise(problem: MechanismProblem, start: Estimate, most: int = 300) -> Fat
     read = np.isfinite(log.position).all(axis=0)
     theta_mean, theta_sigma = own.mean[own.free], own.sigma[own.free]
 
+    readings, sigma = problem.readings[:, read], problem.position_sigma[:, read]
+
     def place(q: Any, k: int) -> Any:
-        return casadi.sumsqr((q[np.flatnonzero(read)] - log.position[k, read]) / problem.position_noise[read])
+        return casadi.sumsqr((q[np.flatnonzero(read)] - readings[k]) / sigma[k])
 
     unknown, values, rows, cost = [], [], [], 0.0
     states = [casadi.MX.sym(f"s{k}", 2 * n + p) for k in range(1, count)]

@@ -70,6 +70,7 @@ def test_tables(tmp_path: Path) -> None:
     text = only_report(tmp_path)
     assert "| pendulum, with a power meter |" in text
     assert "| pendulum, 0.001 rad |" in text
+    assert "| pendulum | 1 of 1 |" in text.partition("## Without torques")[2]
     assert bayesian_tables.main([*arguments, "--out", str(tmp_path)]) == 0, "finished trials are read, not run again"
     assert only_report(tmp_path).count("FOUND") == text.count("FOUND")
 

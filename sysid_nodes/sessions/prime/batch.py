@@ -13,6 +13,7 @@ from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sensors import build_sensors, channel_specs
+from sysid_nodes.sessions.prime.fall import find_fall, first_stages
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import Trust
 from sysid_nodes.sessions.prime.update import PrimeUpdate
@@ -22,7 +23,7 @@ from sysid_nodes.systems.prime import Knowledge, build_model, estimate_motion
 
 _LEAST = 3  # stages
 _LOOK = 0.1  # between two looks at the streams' health [s]
-_QUIET = 0.5  # after the first reading, when streams are not yet judged [s]
+_QUIET = 0.5  # after the first reading, when streams are not yet judged, and that a log has at least before a fall [s]
 
 
 class Gatherer:
@@ -116,7 +117,7 @@ def solve_batch(
 ) -> tuple[PrimeUpdate, int]:
     """Full information over the longest connected stretch of what a session was given; the session then reports it.
 
-    Returns the update and how many steps lie outside that stretch.
+    It ends where the robot falls. Returns the update and how many steps lie outside that stretch.
 
     Args:
         session: made with `gathered`, and fed.
@@ -126,18 +127,24 @@ def solve_batch(
         progress: called after every iteration.
 
     Raises:
-        ExcitationError: there are fewer than three steps.
+        ExcitationError: there are fewer than three steps, or fewer than half a second's before a fall.
     """
     steps, left = gathered.longest_stretch()
     if len(steps) < _LEAST:
         raise ExcitationError(f"no motion could be estimated: the streams have only {len(steps)} steps in common")
-    config = session.config
+    config, findings = session.config, [*record.found.values()]
+    if (fall := find_fall(steps, config.prime.contact.normal)) is not None:
+        finding = fall.describe(float(steps.times[0]))
+        if fall.stages * config.prime.step < _QUIET:
+            raise ExcitationError(f"no motion could be estimated: {finding.message}")
+        findings.append(finding)
+        steps, left = first_stages(steps, fall.stages), left + len(steps) - fall.stages
     model = build_model(session.robot, config.prime)
     estimate = estimate_motion(model, steps.times, steps.samples, clock=clock, progress=progress)
     specs = channel_specs(build_sensors(session.robot, config.prime.sensors), config.prime.sensors)
     trust = Trust(tuple(specs), replace(config.trust, lasting=0.0), config.streams.health.off_after)
     trust.note_used(steps)
-    judgement = trust.judge(estimate, record.found.values(), "", float(steps.times[-1]))
+    judgement = trust.judge(estimate, findings, "", float(steps.times[-1]))
     session.conclude(estimate, judgement)
     friction = config.prime.contact.friction
     inner = range(1, len(estimate.t) - 1)

@@ -11,6 +11,7 @@ from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import ConstantsWatch, Excess
+from sysid_nodes.sessions.prime.fall import FALL
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
@@ -180,6 +181,7 @@ def _rms(estimate: PrimeEstimate, name: str) -> float:
 
 def _gravity(finding: Finding) -> int:
     order = (
+        FALL,
         StreamFault.OFF,
         StreamFault.STUCK,
         StreamFault.GARBAGE,

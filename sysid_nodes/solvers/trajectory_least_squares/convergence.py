@@ -30,7 +30,8 @@ class ConvergenceTest:
         cost_tolerance: relative decrease of the cost that counts as none.
         step_tolerance: length of a step that counts as none, in conditional sigmas.
         promise_tolerance: decrease that a whole step promises and that counts as none; 0: it ends nothing.
-        taken_tolerance: the same of a step that is taken.
+        taken_tolerance: decrease that a whole step which was taken promised and did not keep, or kept too well, that
+            counts as none: the next step promises as much, about.
     """
 
     def __init__(
@@ -66,7 +67,8 @@ class ConvergenceTest:
                 return SolveStatus.CONVERGED_STEP
             if not gains_nothing and is_hidden_by_rounding(taken, damping, before):
                 return SolveStatus.CONVERGED_ROUNDING
-        small = damping <= _TRUSTED and (gains_nothing or taken.predicted <= self._taken_tolerance)
+        kept = abs(taken.predicted - taken.decrease) <= self._taken_tolerance and self._taken_tolerance > 0.0
+        small = damping <= _TRUSTED and (gains_nothing or kept)
         if small or self._repeated >= _REPEATED or idle:
             return SolveStatus.CONVERGED_COST
         return None

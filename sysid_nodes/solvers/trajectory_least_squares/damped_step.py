@@ -11,12 +11,8 @@ import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
-from sysid_nodes.solvers.trajectory_least_squares.parameter_program import (
-    ParameterRows,
-    ParameterStep,
-    constrained_step,
-)
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Loss, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows, constrained_step
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Curved, Loss, ParameterStep, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 
 
@@ -58,7 +54,7 @@ class DampedStep(Generic[Point]):
         step: delta.
         slope: -g' delta.
         damped: damping delta' D delta.
-        bent: by how much the model falls less for the constraints.
+        bent: by how much less the model falls, times two, for constraints and what is known of its curvature.
         length: largest |delta_i| sqrt(H_ii).
         factor: of the damped Hessian.
     """
@@ -82,10 +78,11 @@ class DampedStep(Generic[Point]):
     def take(self, share: float = 1.0) -> Trial[Point]:
         """The step or, without constraints, a part of it."""
         # The model falls by share slope - share^2 delta'H delta / 2, with delta'H delta = slope - damped.
-        predicted = share * self.slope - 0.5 * share**2 * (self.slope - self.damped) - 0.5 * self.bent
+        predicted = share * self.slope - 0.5 * share**2 * (self.slope - self.damped) - 0.5 * share**2 * self.bent
         step = self.step
-        moved = self.problem.retract(self.point, share * step.stage, share * step.parameter, share * step.local)
-        residuals = self.problem.residuals(moved)
+        with np.errstate(over="ignore", invalid="ignore"):  # far beyond the model anything may overflow: no cost then
+            moved = self.problem.retract(self.point, share * step.stage, share * step.parameter, share * step.local)
+            residuals = self.problem.residuals(moved)
         reached = cost(residuals, self.losses)
         return Trial(moved, reached, self.cost - reached, predicted, share * self.length, share, residuals)
 
@@ -115,6 +112,8 @@ def damped_step(
     held: ParameterStep | None = None
     if factor is not None and constraints is not None:
         held = constrained_step(factor.corner, factor.parameter_gradient, constraints(point))
+    elif factor is not None and isinstance(problem, Curved):
+        held = problem.parameter_step(point, factor.corner, factor.parameter_gradient)
     if factor is None or (constraints is not None and held is None):
         return None
     step = factor.step(None if held is None else held.step)
@@ -126,5 +125,5 @@ def damped_step(
             slope -= float(np.sum(gradient * delta))
             damped += damping * float(np.sum(scale * delta**2))
             length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
-    bent = 0.0 if held is None else held.slack_product
+    bent = 0.0 if held is None else held.bent
     return DampedStep(problem, losses, point, value, step, slope, damped, bent, length, factor)

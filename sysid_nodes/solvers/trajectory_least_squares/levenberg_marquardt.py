@@ -49,7 +49,9 @@ class LevenbergMarquardtConfig:
         minimum=0.0,
     )
     taken_tolerance: float = option(
-        0.0, "stop after a whole step that promised to lower the cost by less, and did lower it", minimum=0.0
+        0.0,
+        "stop after a whole step that was taken and lowered the cost as promised but for less; 0: never",
+        minimum=0.0,
     )
     step_tolerance: float = option(1e-6, "stop when no coordinate moves by more, in conditional sigmas", minimum=0.0)
     gradient_tolerance: float = option(1e-8, "stop when no coordinate wants to move by more, alone", minimum=0.0)

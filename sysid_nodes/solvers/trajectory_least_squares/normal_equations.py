@@ -66,21 +66,31 @@ class NormalEquations:
     measured: tuple[Array, Array, Array] | None = None
     held: Array | None = None
 
-    def add(self, other: NormalEquations, factor: float) -> NormalEquations:
-        """The Hessian plus a factor times that of other equations with the same windows; the gradient is this one's."""
-        local = self.local
+    def add(self, other: NormalEquations, factor: float, *, room: NormalEquations | None = None) -> NormalEquations:
+        """The Hessian plus a factor times that of other equations with the same windows; the gradient is this one's.
+
+        `room`, what an earlier call returned and is needed no longer, gives its memory.
+        """
+
+        def total(mine: Array, theirs: Array, out: Array | None) -> Array:
+            out = np.multiply(theirs, factor, out=out)
+            out += mine
+            return out
+
+        local, terms = self.local, None if room is None else room.local
         if local is not None and other.local is not None:
             local = replace(
                 local,
-                hessian=local.hessian + factor * other.local.hessian,
-                stage=local.stage + factor * other.local.stage,
-                parameter=local.parameter + factor * other.local.parameter,
+                hessian=total(local.hessian, other.local.hessian, None if terms is None else terms.hessian),
+                stage=total(local.stage, other.local.stage, None if terms is None else terms.stage),
+                parameter=total(local.parameter, other.local.parameter, None if terms is None else terms.parameter),
             )
+        storage = total(self.band.storage, other.band.storage, None if room is None else room.band.storage)
         return replace(
             self,
-            band=Band(self.band.storage + factor * other.band.storage, self.band.size),
-            border=self.border + factor * other.border,
-            corner=self.corner + factor * other.corner,
+            band=Band(storage, self.band.size),
+            border=total(self.border, other.border, None if room is None else room.border),
+            corner=total(self.corner, other.corner, None if room is None else room.corner),
             local=local,
         )
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array
+from sysid_nodes.solvers.trajectory_least_squares.problem import Array, ParameterStep
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -50,21 +50,10 @@ class ParameterRows:
         )
 
 
-@dataclass(frozen=True)
-class ParameterStep:
-    """A step of the parameters under constraints.
-
-    Attributes:
-        step: (p,) s.
-        slack_product: multipliers times a and b: what the constraints add to twice the predicted change of the cost.
-    """
-
-    step: Array
-    slack_product: float
-
-
 def constrained_step(corner: Array, gradient: Array, rows: ParameterRows) -> ParameterStep | None:
     """The constrained step, or None where the constraints contradict one another or the program fails.
+
+    It is `bent` by its multipliers times a and b.
 
     Args:
         corner: (p, p) lower Cholesky factor of S.

@@ -102,6 +102,33 @@ class InPieces(Protocol[At]):
         """Blocks on the same windows and owners as those of `linearise`, whatever their numbers and rows."""
 
 
+@runtime_checkable
+class Curved(Protocol[At]):
+    """A problem that knows how its model curves in the parameters, and steps along them accordingly."""
+
+    def parameter_step(self, point: At, corner: Array, gradient: Array) -> ParameterStep | None:
+        """The step of the parameters that is best by the linear model of all else; None for the linear model's own.
+
+        Args:
+            point: where the model is linearised.
+            corner: (p, p) lower Cholesky factor of the parameters' Hessian once all else is eliminated.
+            gradient: (p,) there.
+        """
+
+
+@dataclass(frozen=True)
+class ParameterStep:
+    """A step of the parameters that is not the linear model's own.
+
+    Attributes:
+        step: (p,).
+        bent: by how much less, times two, the cost falls than by a linear model whose minimum the step leads to.
+    """
+
+    step: Array
+    bent: float
+
+
 def check(blocks: Blocks, layout: Layout, group: int) -> int:
     """The window's width of a group of blocks.
 

@@ -50,12 +50,11 @@ def sandwich(
     if not (np.isfinite(largest) and largest > 0.0):
         return None
     epsilon = _EPSILON / largest
-    noise = assemble_pieces(_scaled_pieces(groups, variances), stated.windows, stated.layout)
+    noise = assemble_pieces(scaled_pieces(groups, variances), stated.windows, stated.layout)
 
-    def reweighted_posterior(sign: float) -> Posterior | None:
-        return posterior(stated.add(noise, sign * epsilon))
-
-    more, less = reweighted_posterior(-1.0), reweighted_posterior(1.0)
+    lighter = stated.add(noise, -epsilon)
+    more = posterior(lighter)
+    less = posterior(stated.add(noise, epsilon, room=lighter))
     if more is None or less is None:
         return None
 
@@ -102,7 +101,7 @@ def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest
     return np.asarray(out)
 
 
-def _scaled_pieces(groups: Sequence[Blocks], weights: Sequence[Array]) -> Iterator[list[Blocks]]:
+def scaled_pieces(groups: Sequence[Blocks], weights: Sequence[Array]) -> Iterator[list[Blocks]]:
     """Plain least-squares rows times the roots of their weights (B, m), of a few blocks at a time."""
     for blocks, weight in zip(map(reweight, groups), weights, strict=True):
         root = np.sqrt(weight)

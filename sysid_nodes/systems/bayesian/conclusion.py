@@ -16,9 +16,11 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import Linear
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.config import BayesianConfig
+from sysid_nodes.systems.bayesian.constancy import changed_constants
 from sysid_nodes.systems.bayesian.contact_checks import long_stages
 from sysid_nodes.systems.bayesian.contradictions import LASTING, contradictions, far_from_prior, too_short
 from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
+from sysid_nodes.systems.bayesian.coupling_signs import coupled_joints
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, passage
@@ -35,6 +37,7 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
+from sysid_nodes.systems.bayesian.wiring import other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -76,24 +79,16 @@ def conclude(
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, fitted, kept, read)
-    if before is None and not wrong and (far := far_from_prior(own, x, theta)):
-        wrong = (far,)
+    if before is None and not wrong:
+        changed, false = changed_constants(problem, model, kept)
+        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", changed * false)
+        wrong, findings = tuple(words for words in said if words), (*findings, *([changed] if changed else []))
     if wrong:
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
-    if creeping := _creeping_joints(own, x, rows, covered):
-        names = ", ".join(f"'{name}'" for name in creeping)
-        findings = (
-            *findings,
-            f"never fast enough to tell dry friction: {names}; its size rests on friction.turning_speed",
-        )
-    if still := _still_joints(fitted):
-        findings = (
-            *findings,
-            f"reads the same throughout: {', '.join(still)}; were it stuck, nothing of this would hold",
-        )
+    findings = (*findings, *_slow_joints(fitted, x, rows, covered))
     result = BayesianResult(
         status=status,
         parameters=rows,
@@ -180,6 +175,17 @@ def _speed_range(fitted: Fitted) -> Array:
     return np.asarray(np.quantile(speed, _COVERED, axis=0))
 
 
+def _slow_joints(fitted: Fitted, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
+    """Findings about joints that creep or stand."""
+    found = []
+    if creeping := _creeping_joints(fitted.problem.mechanism.parameters, x, rows, covered):
+        names = ", ".join(f"'{name}'" for name in creeping)
+        found.append(f"never fast enough to tell dry friction: {names}; its size rests on friction.turning_speed")
+    if still := _still_joints(fitted):
+        found.append(f"reads the same throughout: {', '.join(still)}; were it stuck, nothing of this would hold")
+    return tuple(found)
+
+
 def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParameter], covered: Array) -> tuple[str, ...]:
     """Joints whose dry friction is told by speeds (2, n) at which it is still turning, where the model is a guess."""
     slow = (np.abs(covered).max(axis=0) < own.constants(x, "turning_speed")) & ~own.bristles
@@ -261,4 +267,4 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
     long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > LASTING]
     if long:
         found.append(f"errors of the model last for some stages at {', '.join(long)}; intervals allow for it")
-    return tuple(found)
+    return (*found, *coupled_joints(fitted, kept))

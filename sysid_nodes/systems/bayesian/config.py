@@ -10,6 +10,7 @@ from sysid_nodes.data.joint_vector import Numbers, Words
 
 ALL, NONE = "all", "none"
 NO_FRICTION, VISCOUS, COULOMB, STRIBECK, LUGRE = "none", "viscous", "coulomb", "stribeck", "lugre"
+READINGS, MOTION = "readings", "motion"
 GAUSSIAN, HUBER, CAUCHY = "gaussian", "huber", "cauchy"
 FRICTION = (NO_FRICTION, VISCOUS, COULOMB, STRIBECK, LUGRE)
 
@@ -129,6 +130,12 @@ class NoiseConfig:
         GAUSSIAN,
         "of readings: huber bounds the pull of an outlier, cauchy lets it fade the farther it is off",
         choices=(GAUSSIAN, HUBER, CAUCHY),
+    )
+    acts_on: str = option(
+        READINGS,
+        "what errors of torques act on: readings, of drives that hold a motion whatever it takes, or motion, of arms "
+        "that swing almost freely",
+        choices=(READINGS, MOTION),
     )
     rounds: int = option(12, "of the noise's estimation at most", minimum=1)
 

@@ -140,6 +140,8 @@ def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tu
     better a reason to claim anything.
     """
     problem = fitted.problem
+    if problem.reference is not None:  # what drives such an arm is mostly not read
+        return ()
     mechanism, noise = problem.mechanism, problem.noise.torque
     lasts = (kept.torque > LASTING) | _loud(fitted)
     if fitted.shown is not None:

@@ -119,11 +119,25 @@ def estimate_with_correlated_errors(
     if not (np.isfinite(told.root).all() and np.isfinite(lasting).all()):
         return None
     discounted = discount_information(told, lasting, slope, own.sigma[own.free])
-    problem = _Constants(own, discounted)
+    found = most_probable_constants(own, discounted, x)
+    return None if found is None else (found[0], found[1], discounted)
+
+
+def most_probable_constants(
+    own: Parameters, told: LogInformation, x: Array
+) -> tuple[Array, ParameterPosterior, float] | None:
+    """The constants (P,), their posterior and the cost, from information and prior; None where no minimum is found.
+
+    Args:
+        own: the constants and their prior.
+        told: information.
+        x: (P,) where to begin.
+    """
+    problem = _Constants(own, told)
     found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_ITERATIONS))
     if not found.status.converged:
         return None
     model = linear_model(problem, found.point)
     if model.factor is None:
         return None
-    return found.point.point.x, parameter_posterior(model.factor, model.rows), discounted
+    return found.point.point.x, parameter_posterior(model.factor, model.rows), found.cost

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +18,20 @@ from sysid_nodes.results.least_squares import Iteration, SolveResult, SolveStatu
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint, solve_feasible
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search, judge
-from sysid_nodes.systems.bayesian.config import GAUSSIAN, BayesianConfig
+from sysid_nodes.systems.bayesian.config import GAUSSIAN, MOTION, BayesianConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
+from sysid_nodes.systems.bayesian.free_motion import refuse_bound_motion
 from sysid_nodes.systems.bayesian.initial_motion import differences, impact_constants, initial_positions, loop_forces
 from sysid_nodes.systems.bayesian.knowledge import Knowledge
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, quietest, shown_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.turning import turns, with_power_doubt
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-_TURNED = 2.65  # turning speeds at which friction is up to a hundredth what it will be
-_WITHIN = 1.5  # stages: a speed is a difference over two, and readings are means over one
-_COARSE = 0.2  # turning speeds by which a speed may change within a stage
-_STILL = 0.05  # turning speeds below which a joint may as well stand still, and dry friction be anything up to its size
 _SOFTER = 5.0  # times the noise of torques in a softer problem; ten leads some Cassie legs to another minimum
 _DAMPING = 1.0  # where a descent begins, relative to what prior and readings of positions tell by themselves
 _ROUGH, _ROUGH_STEPS = 1e-3, 20  # tolerance and most steps of a descent of a softer problem
@@ -82,37 +81,6 @@ def start_point(mechanism: Mechanism, log: MechanismLog, x: Array) -> Estimate:
     return Estimate(q, force, impact_constants(mechanism, q, log.step, x))
 
 
-def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array | None = None) -> BoolArray:
-    """(N - 2, m) stages at which a motor's dry friction is not to be told from its speed.
-
-    Or that of a joint without a motor, which loops hand on to all motors. A joint that stands still is held by as much
-    friction as it takes, which the model's smooth turn denies. And where the speed changes by a fifth of what friction
-    turns over from one stage to the next, what happens between is not to be told from the stages' speeds; nor is dry
-    friction from a speed that readings tell no better than that: a linear model would have it that torques tell speeds.
-
-    Args:
-        mechanism: whose joints they are.
-        log: readings.
-        at: the estimate.
-        smoothed: (N, n) positions by the readings alone: torques of other joints shake an estimate of one that stands.
-    """
-    own = mechanism.parameters
-    v, a = (mechanism.of_motors(rate) for rate in mechanism.contacts.inner_motion(at.q, at.x, log.step))
-    jitter = np.sqrt(mechanism.coupling**2 @ log.jitter**2)
-    over, change = own.constants(at.x, "turning_speed"), log.step * np.abs(a)
-    dry = (own.sigma[own.joint("coulomb")] > 0.0) | (own.mean[own.joint("coulomb")] > 0.0)
-    # Bristles have bent over at the speed that a joint has after that way from where it turned.
-    turned = np.where(own.bristles, np.sqrt(2.0 * np.abs(a) * own.constants(at.x, "deflection")), over)
-    unsure = np.hypot(change, jitter / (np.sqrt(2.0) * log.step))
-    quick = (unsure > _COARSE * turned) & (np.abs(v) < _TURNED * turned + _WITHIN * unsure)
-    by_readings = v
-    if smoothed is not None:
-        by_readings = mechanism.of_motors(mechanism.contacts.inner_motion(smoothed, at.x, log.step)[0])
-    slowest = np.minimum(np.abs(v), np.abs(by_readings))
-    slow = dry & (quick | (slowest < _STILL * over))
-    return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
-
-
 def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progress: Progress | None) -> Fitted:
     """The minimum, with nothing known but the prior.
 
@@ -124,7 +92,10 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start))
-    first, result = _with_noise(problem, start, config, None, tell)
+    if config.noise.acts_on == MOTION:
+        refuse_bound_motion(mechanism)
+        problem = replace(problem, reference=mechanism.mass(start.q[1:-1], start.x))
+    first, result = _with_noise(with_power_doubt(problem, start), start, config, None, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
     for k in range(1, config.search.starts):
@@ -151,7 +122,9 @@ def refit(known: Knowledge, log: MechanismLog, config: BayesianConfig) -> Fitted
     start = start_point(known.mechanism, log, known.x)
     turning = turns(known.mechanism, log, start)
     problem = MechanismProblem(known.mechanism, log, known.noise.noise, turning, known.told)
-    return _with_noise(problem, start, config, known.noise, _silent)[0]
+    if config.noise.acts_on == MOTION:
+        problem = replace(problem, reference=known.mechanism.mass(start.q[1:-1], start.x))
+    return _with_noise(with_power_doubt(problem, start), start, config, known.noise, _silent)[0]
 
 
 def _with_noise(
@@ -164,24 +137,26 @@ def _with_noise(
     be, and does not bend the motion.
     """
     first = descend(problem, start, config, soften_first=before is None)
-    quiet = before is None and problem.log.is_short
-    found, result = _settle(problem, start, first, config, before, tell, quiet=quiet)
+    quiet, rounds = before is None and problem.log.is_short, _Rounds(config, before, tell, start.q)
+    found, result = _settle(problem, first, rounds, quiet=quiet)
     if quiet and not found.settled:
-        found, result = _settle(problem, start, first, config, before, tell, quiet=False)
+        found, result = _settle(problem, first, rounds, quiet=False)
     return found, result
 
 
-def _settle(
-    problem: MechanismProblem,
-    start: Estimate,
-    result: Fit,
-    config: BayesianConfig,
-    before: Pooled | None,
-    tell: Progress,
-    *,
-    quiet: bool,
-) -> tuple[Fitted, Fit]:
+class _Rounds(NamedTuple):
+    """Attributes: of everything; noise that earlier parts of a log show, None for the first; who is told of progress;
+    positions (N, n) by the readings alone."""
+
+    config: BayesianConfig
+    before: Pooled | None
+    tell: Progress
+    read: Array
+
+
+def _settle(problem: MechanismProblem, result: Fit, rounds: _Rounds, *, quiet: bool) -> tuple[Fitted, Fit]:
     """Rounds of the noise's estimation after a first descent; from what readings scatter by if `quiet`."""
+    config, before, tell, read = rounds
     seen, shown, settled = before or pool_stated(problem.noise), None, True
     pooled, short = seen, before is None and problem.log.is_short
     rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN
@@ -196,10 +171,14 @@ def _settle(
         pooled = pool_noise(pool_stated(problem.noise) if short else seen, noise, problem.log.stages)
         if settled := has_settled(problem, pooled.noise, found.weights):
             break
-        turning = turns(problem.mechanism, problem.log, result.point.point, start.q)
+        turning = turns(problem.mechanism, problem.log, result.point.point, read)
         problem = replace(problem, noise=pooled.noise, turning=turning, weights=found.weights)
+        problem = with_power_doubt(problem, result.point.point)
+        if problem.reference is not None:
+            at = result.point.point
+            problem = replace(problem, reference=problem.mechanism.mass(at.q[1:-1], at.x))
         result = descend(problem, result.point.point, config, soften_first=False)
-    return Fitted(problem, judge([result]), pooled._replace(noise=problem.noise), shown, settled, start.q), result
+    return Fitted(problem, judge([result]), pooled._replace(noise=problem.noise), shown, settled, read), result
 
 
 def soften(problem: MechanismProblem, sharpness: float) -> MechanismProblem:

@@ -197,6 +197,17 @@ class Mechanism:
         mass[:, joint, joint] += armature
         return np.asarray(regressor @ inertia.ravel() + armature * change), by_q, mass, by_x
 
+    def mass(self, q: Array, x: Array) -> Array:
+        """(N, n, n) mass matrix with rotors [kg m2]: derivative of T by accelerations, but for a user's own term."""
+        own, model, armature = self.parameters, self.robot.model.copy(), self.parameters.constants(x, "armature")
+        for i, theta in enumerate(own.inertia(x)):
+            model.inertias[i + 1] = pinocchio.Inertia.FromDynamicParameters(theta)
+        data, out = model.createData(), np.empty((*q.shape, q.shape[1]))
+        for k, at in enumerate(q):
+            out[k] = np.triu(pinocchio.crba(model, data, at))
+        out += np.triu(out, 1).swapaxes(1, 2)
+        return self.by_motors(out) + armature[:, None] * self.coupling
+
     def _friction_torque(self, v: Array, a: Array, x: Array) -> Array:
         """(N, n) of the motors' and joints' friction but for what depends on load [N m]."""
         own = self.parameters

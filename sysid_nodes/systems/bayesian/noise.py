@@ -3,14 +3,14 @@
 
 What the stated noise was to begin with hardly matters then. A torque's noise is of its reading and of all that the
 model misses. That weighs readings as if it were white. Where it errs the same way for some time, the parameters err
-by more than they would for white noise, and their covariance allows for it (`lasting_errors`). Readings may be weighed
-by a robust loss on the way (outliers.py).
+by more than they would for white noise, and their covariance allows for it (`lasting_covariance`). Readings may be
+weighed by a robust loss on the way (outliers.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,11 +53,15 @@ class Correlation:
         torque: (m,) correlation times of the motors' residuals, in stages; 1 for white noise.
         power: of the power meter's.
         extra: (p, p) covariance of the parameters that it adds.
+        own: influences of all groups of residuals; empty where a coordinate is undetermined.
+        lags: (L, m) correlation of residuals by their distance, of each group in which some last.
     """
 
     torque: Array
     power: float
     extra: Array
+    own: Mapping[str, Influence] = field(default_factory=dict)
+    lags: Mapping[str, Array] = field(default_factory=dict)
 
 
 class Shown(NamedTuple):
@@ -207,13 +211,12 @@ def correlation(problem: MechanismProblem, model: LinearModel) -> Correlation:
     rng = np.random.default_rng(0)
     draws = [white_residuals(model.blocks, model.layout, rng) for _ in range(_DRAWS)]
     white = [dict(zip(GROUPS, draw, strict=False)) for draw in draws if draw is not None]
-    counted = {"torque": ~problem.uncounted[_read(problem)], "power": ~_turns(problem)}
-    times = {}
+    counted = {"torque": ~problem.uncounted[_read(problem)], "power": np.ones(1, dtype=np.bool_)}
+    times, lags = {}, {}
     for name, there in counted.items():
-        alike = [draw[name] * there for draw in white]
-        times[name], added = lasting_errors(own[name], alike)
-        extra += added
-    return Correlation(times["torque"], float(times["power"][0]), extra)
+        times[name], lags[name] = lasting_lags(own[name].residual, [draw[name] * there for draw in white])
+        extra += lasting_covariance(own[name].gain, lags[name])
+    return Correlation(times["torque"], float(times["power"][0]), extra, own, lags)
 
 
 def _levels(noise: Noise) -> Array:
@@ -226,24 +229,30 @@ def _influences(model: LinearModel) -> dict[str, Influence] | None:
     return None if found is None else dict(zip(GROUPS, found[1], strict=False))
 
 
-def lasting_errors(own: Influence, white: Sequence[Array] = ()) -> tuple[Array, Array]:
-    """(m,) correlation times, 1 where residuals may as well be white, and (p, p) covariance that the others add.
+def lasting_lags(residual: Array, white: Sequence[Array] = ()) -> tuple[Array, Array]:
+    """(m,) correlation times of residuals (B, m), 1 where they may as well be white; (L, m) their correlation."""
+    if len(residual) < _SHORTEST:
+        return np.ones(residual.shape[1]), np.ones((1, residual.shape[1]))
+    times, rho = correlation_time(residual, white), lasting_correlation(residual, white)
+    lasts = times > WHITE
+    rho[1:] *= lasts
+    return np.where(lasts, times, 1.0), rho
 
-    The parameters err by sum_k g_k e_k: noise of correlation rho adds sum_l rho_l sum_k (g_k g_(k+l)' + g_(k+l) g_k').
-    Where the motion has turned before the noise has, gains have another sign and what lasts is averaged out.
+
+def lasting_covariance(gain: Array, rho: Array) -> Array:
+    """(p, p) of the parameters, that errors of correlation rho (L, m) add to what white ones give.
+
+    The parameters err by sum_k g_k e_k, gains (B, m, p): that is sum_l rho_l sum_k (g_k g_(k+l)' + g_(k+l) g_k'). Where
+    the motion has turned before the noise has, gains have another sign and what lasts is averaged out.
     """
-    m, p = own.gain.shape[1:]
-    times, added = np.ones(m), np.zeros((p, p))
-    if len(own.residual) < _SHORTEST:
-        return times, added
-    times = correlation_time(own.residual, white)
-    rho = lasting_correlation(own.residual, white)
-    for j in np.flatnonzero(times > WHITE):
-        gain = own.gain[:, j]
-        for lag in range(1, len(rho)):
-            both = rho[lag, j] * gain[:-lag].T @ gain[lag:]
+    p = gain.shape[2]
+    added = np.zeros((p, p))
+    for j in np.flatnonzero(np.any(rho[1:] != 0.0, axis=0)):
+        own = gain[:, j]
+        for lag in range(1, min(len(rho), len(own))):
+            both = rho[lag, j] * own[:-lag].T @ own[lag:]
             added += both + both.T
-    scale = np.sqrt(np.maximum(np.einsum("kmp,kmp->p", own.gain, own.gain), np.finfo(float).tiny))
+    scale = np.sqrt(np.maximum(np.einsum("kmp,kmp->p", gain, gain), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(added / np.outer(scale, scale))
     half = scale[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))  # never less than what white noise gives
-    return np.where(times > WHITE, times, 1.0), half @ half.T
+    return np.asarray(half @ half.T)

@@ -14,6 +14,15 @@ have a known density, and are chosen among by what the posterior's is to it,
 (randomize-then-optimize: Bardsley, Solonen, Haario and Laine, SIAM J. Sci. Comput. 36 (2014) A1895). Where there are
 equalities, of symmetric links and of the total mass, they are rows of the same equations, J is along them, and their
 derivative joins Q'J in the determinant: the density is that of theta given that they hold.
+
+A log tells far less of bodies than they have coordinates. In units u of the prior, the others eliminated and along the
+equalities, let A = U S V' be its derivative at the estimate, and B its rows times S^-1 U'. Then Q'F has the value that
+it is to have where, with G across the equalities,
+
+    u = linear u - V d + G s,    B (linear phi - phi(u)) + S^-2 d = 0,    equalities(u) = 0,
+
+for as many d as directions are told and as many s as there are equalities; the derivative of these equations has the
+determinant that is wanted, but for a constant, and so has (Q'F)^2 - F^2 in closed form.
 """
 
 from __future__ import annotations
@@ -25,6 +34,7 @@ import numpy.typing as npt
 from scipy.linalg import null_space, solve_triangular
 from scipy.linalg.lapack import dgesv
 
+from sysid_nodes.data.inertia import log_cholesky_jacobian, log_cholesky_to_parameters
 from sysid_nodes.systems.bayesian.estimate import LogInformation
 from sysid_nodes.systems.bayesian.parameters import Parameters
 
@@ -35,9 +45,10 @@ LEAST_WORTH = 50.0
 
 _ENOUGH = 0.05  # of the draws that are asked for, at least twice LEAST_WORTH: worth as many, they end the search
 _TOGETHER = 125  # are moved at once
-_ITERATIONS, _HALVINGS = 10, 6
+_ITERATIONS, _HALVINGS = 10, 2
+_LEFT = 0.7  # of what is missed after a step, from which on there is nothing to be found: where something is, a fourth
 _NEAR = 3e-4  # standard deviations from which the next step of Newton's method is the last: it leaves their square
-_FARTHEST = 8.0  # prior sigmas from the estimate from which a search sets out
+_UNTOLD = 1e-3  # of the prior's own word: what a log says of a direction with less is nothing
 _LONGEST = 3.0  # prior sigmas of a coordinate that a step may change
 
 
@@ -59,9 +70,10 @@ def draw_posterior(
         count: draws that are asked for, and moved at most.
         rng: for the choice.
     """
-    if not (own.free < 10 * own.n).any():
-        return x[own.free] + draw(count), float(count)  # no body is unknown: nothing bends
-    residuals, worth, enough = _Residuals(own, told, x), 0.0, max(_ENOUGH * count, 2.0 * LEAST_WORTH)
+    residuals = _Residuals(own, told, x) if (own.free < 10 * own.n).any() else None
+    if residuals is None or not residuals.unknowns:
+        return x[own.free] + draw(count), float(count)  # no body is unknown, or told: nothing bends
+    worth, enough = 0.0, max(_ENOUGH * count, 2.0 * LEAST_WORTH)
     theta, log = np.zeros((0, len(own.free))), np.zeros(0)
     for first in range(0, count, _TOGETHER):
         steps = draw(min(_TOGETHER, count - first))
@@ -85,109 +97,119 @@ def draw_posterior(
 
 
 class _Residuals:
-    """F of log and prior, in coordinates theta of bodies (b) and others (l), of which F is linear."""
+    """F of log and prior, of bodies (b) and of others (l), in which it is linear; all in units of the prior."""
 
     def __init__(self, own: Parameters, told: LogInformation, x: Array) -> None:
-        self._own, self._start, free = own, x[own.free], own.free
+        self._own, free = own, own.free
         bent = free < 10 * own.n  # all ten coordinates of a body, or none
         self._bodies, self._others = np.flatnonzero(bent), np.flatnonzero(~bent)
         self._sigma, self._mean = own.sigma[free], own.mean[free]
-        self._told, self._equal = told, len(own.equalities(x))
-        rows = self._equalities(x[None, free[bent]])[0, :, :-1]
-        _, slope = own.linear(x)
-        derivative = np.concatenate([told.root @ slope, np.diag(1.0 / self._sigma)])
-        along = null_space(rows) if len(rows) else np.eye(len(self._bodies))
-        both = np.concatenate([derivative[:, self._others], derivative[:, self._bodies] @ along], axis=1)
-        basis, triangle = np.linalg.qr(both)
-        count = len(self._others)
-        self._ql, self._q = basis[:, :count], basis[:, count:]
-        self._triangle = triangle[:count, :count]
-        self._basis, self._derivative = basis, derivative
+        self._start = (x[free] - self._mean) / self._sigma
+        begin, count, rows = self._start[bent], len(self._others), len(told.root)
+        self._equal = bool(len(own.equalities(x)))
+        self._phi, self._slope = self._inertia(begin[None])[0], self._slopes(begin[None], np.eye(len(begin)))[0].T
+        across = self._equalities(begin[None])[0, :, :-1]
+        along = null_space(across) if len(across) else np.eye(len(begin))
+        self._across = null_space(along.T)
+        root, straight = told.root[:, self._bodies], told.root[:, self._others] * self._sigma[self._others]
+        basis, triangle = np.linalg.qr(np.concatenate([straight, np.eye(count)]), mode="complete")
+        self._carry = solve_triangular(triangle[:count], basis[:rows, :count].T @ root)
+        left = basis[:rows, count:].T
+        turn, size, ways = np.linalg.svd(left @ root @ self._slope @ along, full_matrices=False)
+        there = size > _UNTOLD
+        back = (turn[:, there].T @ left) / size[there, None]
+        self._size, self._ways, self._rows = size[there], along @ ways[there].T, back @ root
+        self._target = back @ (told.target - told.root[:, self._others] @ self._mean[self._others])
 
-    def _theta(self, bodies: Array) -> Array:
-        theta = np.tile(self._start, (len(bodies), 1))
-        theta[:, self._bodies] = bodies
-        return theta
+    @property
+    def unknowns(self) -> int:
+        """Of the equations: directions of bodies that are told, and equalities."""
+        return len(self._size) + int(self._across.shape[1])
 
-    def _values(self, theta: Array) -> Array:
-        """(S, r + p) F."""
-        phi, own = theta.copy(), self._own
-        every = own.inertia(self._constants(theta[:, self._bodies])).reshape(len(theta), -1)
-        phi[:, self._bodies] = every[:, own.free[self._bodies]]
-        return np.concatenate([phi @ self._told.root.T - self._told.target, (theta - self._mean) / self._sigma], axis=1)
+    def _vectors(self, bodies: Array) -> Array:
+        """(S, B, 10) log-Cholesky vectors of the B bodies that are unknown."""
+        at = self._bodies
+        return np.asarray((self._mean[at] + self._sigma[at] * bodies).reshape(len(bodies), len(at) // 10, 10))
 
-    def _project(self, bodies: Array) -> Array:
-        """(S, b) Q'F of the bodies, then the equalities' values."""
-        inside = self._values(self._theta(bodies)) @ self._q
-        return np.concatenate([inside, self._equalities(bodies)[..., -1]], axis=1)
+    def _inertia(self, bodies: Array) -> Array:
+        """(S, b) phi."""
+        return np.asarray(log_cholesky_to_parameters(self._vectors(bodies)).reshape(bodies.shape))
 
-    def _constants(self, bodies: Array) -> Array:
-        """(S, P) x, but for what is not of bodies."""
-        x = np.tile(self._own.mean, (len(bodies), 1))
-        x[:, self._own.free[self._bodies]] = bodies
-        return x
+    def _slopes(self, bodies: Array, ways: Array) -> Array:
+        """(S, m, b) derivatives of phi along ways (b, m)."""
+        by = log_cholesky_jacobian(self._vectors(bodies)).swapaxes(-1, -2)
+        along = (ways * self._sigma[self._bodies, None]).reshape(by.shape[1], 10, -1)
+        out = np.empty((len(bodies), ways.shape[1], len(ways)))
+        for i, own in enumerate(along):
+            out[:, :, 10 * i : 10 * i + 10] = own.T @ by[:, i]
+        return out
 
     def _equalities(self, bodies: Array) -> Array:
         """(S, e, b + 1) derivative by the bodies, and value, of what is to be zero."""
-        return self._own.equalities(self._constants(bodies))[..., [*self._own.free[self._bodies], -1]]
-
-    def _slopes(self, bodies: Array) -> Array:
-        """(S, b, b) derivative of `_project`, transposed."""
-        rows, at = len(self._told.root), self._own.free[self._bodies]
-        told = self._told.root[:, self._bodies].T @ self._q[:rows]
-        inside = told.shape[1]
-        out = np.empty((len(bodies), *2 * (len(at),)))
-        by = self._own.inertia_jacobian(self._constants(bodies)).swapaxes(-1, -2)
-        for first in range(0, len(at), 10):
-            own = slice(first, first + 10)
-            each = by[:, at[first] // 10].reshape(-1, 10) @ told[own]
-            out[:, own, :inside] = each.reshape(len(bodies), 10, inside)
-        out[:, :, :inside] += (self._q[rows:][self._bodies] / self._sigma[self._bodies, None])[None]
-        out[:, :, inside:] = self._equalities(bodies)[..., :-1].swapaxes(-1, -2)
-        return out
+        if not self._equal:
+            return np.zeros((len(bodies), 0, bodies.shape[1] + 1))
+        x, at = np.tile(self._own.mean, (len(bodies), 1)), self._own.free[self._bodies]
+        x[:, at] = self._vectors(bodies).reshape(bodies.shape)
+        found = self._own.equalities(x)[..., [*at, -1]]
+        found[..., :-1] *= self._sigma[self._bodies]
+        return found
 
     def move(self, steps: Array) -> tuple[Array, Array]:
         """(S, p) where steps (S, p) along the tangent lead, and the logarithm of their weights (S,)."""
-        aim = (steps @ self._derivative.T + self._values(self._start[None])) @ self._basis
-        count = len(self._others)
-        target = np.concatenate([aim[:, count:], np.zeros((len(steps), self._equal))], axis=1)
-        reach = _FARTHEST * self._sigma[self._bodies]
-        first = self._start[self._bodies] + np.clip(steps[:, self._bodies], -reach, reach)
-        bodies, determinant = self._solve(first, target)
-        theta = self._theta(bodies)
-        theta[:, self._others] = 0.0
-        rest = aim[:, :count] - self._values(theta) @ self._ql
-        theta[:, self._others] = solve_triangular(self._triangle, rest.T).T
-        values, free = self._values(theta), self._own.free
-        log = 0.5 * (np.sum((values @ self._basis) ** 2, axis=1) - np.sum(values**2, axis=1)) - determinant
-        inside = np.all((theta >= self._own.lower[free]) & (theta <= self._own.upper[free]), axis=1)
+        scaled, own = steps / self._sigma, self._own
+        linear = self._phi + scaled[:, self._bodies] @ self._slope.T
+        u = self._start + scaled
+        bodies, determinant = self._solve(u[:, self._bodies], linear)
+        phi = self._inertia(bodies)
+        u[:, self._bodies] = bodies
+        u[:, self._others] += (linear - phi) @ self._carry.T
+        told = self._size * (phi @ self._rows.T - self._target)
+        short = (told - self._size * (bodies @ self._ways)) / np.hypot(1.0, self._size)
+        log = -0.5 * (np.sum(short**2, axis=1) + np.sum((bodies @ self._across) ** 2, axis=1)) - determinant
+        theta = self._mean + self._sigma * u
+        inside = np.all((theta >= own.lower[own.free]) & (theta <= own.upper[own.free]), axis=1)
         return theta, np.where(inside & np.isfinite(log), log, -np.inf)
 
-    def _solve(self, bodies: Array, target: Array) -> tuple[Array, Array]:
-        """Bodies (S, b) at which `_project` is the target (S, b), by Newton's method, and the logarithm of the
-        slope's determinant there (S,), infinite where they were not found."""
-        bodies, todo, logarithm = bodies.copy(), np.arange(len(bodies)), np.full(len(bodies), np.inf)
-        off = target - self._project(bodies)
+    def _off(self, bodies: Array, first: Array, linear: Array) -> Array:
+        """(S, d + s) by which the equations are missed at bodies (S, b); a linear phi (S, b) would meet them first."""
+        missed = (linear - self._inertia(bodies)) @ self._rows.T + (first - bodies) @ self._ways / self._size**2
+        return -np.concatenate([missed, self._equalities(bodies)[..., -1]], axis=1)
+
+    def _derivatives(self, bodies: Array, ways: Array) -> Array:
+        """(S, d + s, d + s) of the equations by steps along ways (b, d + s), transposed."""
+        by_told, by_value = self._slopes(bodies, ways) @ -self._rows.T, self._equalities(bodies)[..., :-1] @ ways
+        each = np.arange(len(self._size))
+        by_told[:, each, each] += self._size**-2.0
+        return np.concatenate([by_told, by_value.swapaxes(-1, -2)], axis=2)
+
+    def _solve(self, first: Array, linear: Array) -> tuple[Array, Array]:
+        """Bodies (S, b) that meet the equations, by Newton's method, and the logarithm of their derivative's
+        determinant there (S,), infinite where they were not found."""
+        bodies, todo, logarithm = first.copy(), np.arange(len(first)), np.full(len(first), np.inf)
+        ways = np.concatenate([-self._ways, self._across], axis=1)
+        scale = np.concatenate([self._size, np.ones(self._across.shape[1])])
+        off = self._off(bodies, first, linear)
         for _ in range(_ITERATIONS):
-            size = np.linalg.norm(off, axis=1)
-            step, determinant = _solve_each(self._slopes(bodies[todo]), off)
-            last = size <= _NEAR
+            size = np.linalg.norm(scale * off, axis=1)
+            solved, determinant = _solve_each(self._derivatives(bodies[todo], ways), off)
+            step, last = solved @ ways.T, size <= _NEAR
             logarithm[todo[last]] = determinant[last]
             bodies[todo[last]] += step[last]
-            todo, off, size, step = todo[~last], off[~last], size[~last], step[~last]
+            todo, size, step = todo[~last], size[~last], step[~last]
+            step[~np.isfinite(step).all(axis=1)] = 0.0
+            largest = np.abs(step).max(axis=1, initial=0.0)
+            step *= np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST))[:, None]
+            off = self._off(bodies[todo] + step, first[todo], linear[todo])
+            for _ in range(_HALVINGS):
+                worse = np.flatnonzero(~(np.linalg.norm(scale * off, axis=1) < size))
+                step[worse] *= 0.4
+                at = todo[worse]
+                off[worse] = self._off(bodies[at] + step[worse], first[at], linear[at])
+            bodies[todo] += step
+            on = np.linalg.norm(scale * off, axis=1) < _LEFT * size
+            todo, off = todo[on], off[on]
             if not len(todo):
                 break
-            step[~np.isfinite(step).all(axis=1)] = 0.0
-            largest = np.abs(step / self._sigma[self._bodies]).max(axis=1, initial=0.0)
-            step *= np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST))[:, None]
-            off = target[todo] - self._project(bodies[todo] + step)
-            for _ in range(_HALVINGS):
-                worse = np.flatnonzero(~(np.linalg.norm(off, axis=1) < size))
-                if not len(worse):
-                    break
-                step[worse] *= 0.4
-                off[worse] = target[todo[worse]] - self._project(bodies[todo[worse]] + step[worse])
-            bodies[todo] += step
         return bodies, logarithm
 
 

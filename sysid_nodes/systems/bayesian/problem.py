@@ -13,8 +13,8 @@ closes accelerations, with Baumgarte's terms). At an inner stage T (mechanism.py
 The paper's disturbance w and its hard inverse dynamics T = S u + w are the second and third, w eliminated; eliminating
 the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
 were it on the reading's, scaling everything down would pay. A reading that is late is moved along its own slope.
-Stages in which a joint stands still or its friction turns too fast have no torque and no power: a linear model of them
-claims to know a speed by a torque that it changes within a hundredth of it.
+Stages in which a joint stands still or its friction turns too fast have no torque: a linear model of them claims to
+know a speed by a torque that it changes within a hundredth of it. Their power has a larger sigma (turning.py).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from sysid_nodes.solvers.trajectory_least_squares.parameter_program import Param
 from sysid_nodes.solvers.trajectory_least_squares.stage_equalities import StageEqualities
 from sysid_nodes.systems.bayesian.contacts import AHEAD
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation, Noise, Weights
+from sysid_nodes.systems.bayesian.free_motion import accelerations_missed
 from sysid_nodes.systems.bayesian.impact_residuals import linearise_impact
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, Torque
@@ -60,6 +61,10 @@ class MechanismProblem:
         turning: (N - 2, m) stages at which a motor's friction is not to be told from its speed: it turns, or stands.
         told: by parts of the log before this one; None for the first.
         weights: of the readings by a robust loss; None where all count.
+        power_doubt: (N - 2,) standard deviation of power that friction of such joints leaves open [W]; None where
+            stages with one of them are to tell no power.
+        reference: (N - 2, n, n) mass matrices of the estimate before, where errors of torques act on the motion
+            (free_motion.py); None where they are the readings'.
     """
 
     mechanism: Mechanism
@@ -68,6 +73,8 @@ class MechanismProblem:
     turning: BoolArray
     told: LogInformation | None = None
     weights: Weights | None = None
+    power_doubt: Array | None = None
+    reference: Array | None = None
 
     @property
     def layout(self) -> Layout:
@@ -113,11 +120,16 @@ class MechanismProblem:
         """All groups; without derivatives (empty Jacobians) where `found` is not given."""
         motion, own = self.motion(point), self.mechanism.parameters
         torque = self.mechanism.torque(motion, point.x) if found is None else found.value
-        groups = [self._position(point), self._torque(point, torque, found)]
+        missed, rows = torque, None
+        if self.reference is not None:
+            missed, rows = accelerations_missed(self, self.reference, point, motion, torque, derive=found is not None)
+        elif found is not None:
+            rows = Rows.of(found, np.arange(own.n))
+        groups = [self._position(point), self._torque(point, missed, rows)]
         (passive,) = np.nonzero(~own.motors)
-        rows = None if found is None else Rows.of(found, passive).scale(1.0 / self.noise.passive)
+        rows = None if rows is None else rows.of_joints(passive).scale(1.0 / self.noise.passive)
         stages = np.arange(1, self.log.stages - 1)
-        groups.append(self._dynamic(torque[:, passive] / self.noise.passive, rows, stages, point.x))
+        groups.append(self._dynamic(missed[:, passive] / self.noise.passive, rows, stages, point.x))
         groups.append(self._power(point, motion, torque, found))
         c = point.force.shape[1]
         local = np.tile(np.eye(c) / FORCE_SIGMA, (len(stages), 1, 1))
@@ -146,8 +158,8 @@ class MechanismProblem:
         read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
         stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
         at = np.ix_(stages, read)
-        sigma = np.where(self.stands[at], FINEST, self.position_noise[read] / np.sqrt(self._weights.position[at]))
-        value = (point.q - self._readings)[at] / sigma
+        sigma = self.position_sigma[at]
+        value = (point.q - self.readings)[at] / sigma
         jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
         jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
         return Blocks(stages, value, jacobian, measures=True)
@@ -168,8 +180,13 @@ class MechanismProblem:
             found[:, own.motors] = standing_stages(self.turning)
         return found
 
+    @property
+    def position_sigma(self) -> Array:
+        """(N, n) of `readings`: next to nothing where a joint stands, for they are smoothed."""
+        return np.where(self.stands, FINEST, self.position_noise / np.sqrt(self._weights.position))
+
     @cached_property
-    def _readings(self) -> Array:
+    def readings(self) -> Array:
         """(N, n) positions, smoothed where a joint stands."""
         position = self.log.position.copy()
         for j in np.flatnonzero(self.stands.any(axis=0)):
@@ -189,17 +206,20 @@ class MechanismProblem:
         scatter[stands] = np.maximum(np.nanstd(self.log.position[:, stands], axis=0), FINEST)
         return np.asarray(np.minimum(self.noise.position, scatter))
 
-    def _torque(self, point: Estimate, torque: Array, found: Torque | None) -> Blocks:
+    def _torque(self, point: Estimate, torque: Array, found: Rows | None) -> Blocks:
+        """Of T and its derivatives or, where errors act on the motion, of what the torques read miss of it."""
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages, read = 1 + np.flatnonzero(self.log.torque_stages[1:-1]), np.nan_to_num(self.log.torque)
         gain, offset, delay = (own.constants(point.x, name)[motors] for name in ("gain", "offset", "delay"))
         own_torque, rate = torque[stages - 1][:, motors], self.log.torque_rate[stages]
         sigma = self.noise.torque / np.sqrt(self._weights.torque[stages - 1])
         sigma[self.uncounted[stages - 1]] = np.inf
+        rows = None if found is None else found.of_joints(motors).at(stages - 1)
+        if self.reference is not None:
+            return self._dynamic(own_torque / sigma, None if rows is None else rows.scale(1.0 / sigma), stages, point.x)
         value = (gain * own_torque + offset - read[stages] - delay * rate) / sigma
-        rows = None
-        if found is not None:
-            rows = Rows.of(found, motors).at(stages - 1).scale(gain / sigma)
+        if rows is not None:
+            rows = rows.scale(gain / sigma)
             each = np.arange(len(motors))
             rows.by_x[:, each, own.joint("gain").start + motors] = own_torque / sigma
             rows.by_x[:, each, own.joint("offset").start + motors] = 1.0 / sigma
@@ -210,8 +230,8 @@ class MechanismProblem:
         own, (motors,) = self.mechanism.parameters, np.nonzero(self.mechanism.parameters.motors)
         stages = 1 + np.flatnonzero(np.isfinite(self.log.power[1:-1]))
         drawn = self.mechanism.power(motion, torque[:, motors], point.x)[stages - 1]
-        sigma = self.noise.power / np.sqrt(self._weights.power[stages - 1])
-        sigma[self.turning[stages - 1].any(axis=1)] = np.inf
+        doubt = np.where(self.turning.any(axis=1), np.inf, 0.0) if self.power_doubt is None else self.power_doubt
+        sigma = np.hypot(self.noise.power / np.sqrt(self._weights.power[stages - 1]), doubt[stages - 1])
         value = ((drawn - self.log.power[stages]) / sigma)[:, None]
         rows = None
         if found is not None:

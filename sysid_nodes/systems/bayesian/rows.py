@@ -34,6 +34,9 @@ class Rows:
         parts = (found.by_q, found.by_v, found.by_a, found.by_force, found.by_x)
         return Rows(*(part[:, joints].copy() for part in parts))
 
+    def of_joints(self, joints: IntArray) -> Rows:
+        return self._map(lambda part: part[:, joints])
+
     def _map(self, change: object) -> Rows:
         parts = (self.by_q, self.by_v, self.by_a, self.by_force, self.by_x)
         return Rows(*(change(part) for part in parts))  # type: ignore[operator]
@@ -48,3 +51,7 @@ class Rows:
     def weighted_sum(self, weight: Array) -> Rows:
         """One row, the sum with weights (K, m)."""
         return self._map(lambda part: np.einsum("km,kmj->kj", weight, part)[:, None])
+
+    def through(self, mixing: Array) -> Rows:
+        """Rows mixed at each stage (K, m', m)."""
+        return self._map(lambda part: mixing @ part)

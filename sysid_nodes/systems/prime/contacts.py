@@ -55,6 +55,11 @@ class ContactLaw:
         x, y, z = self.config.normal
         return contact.ContactPlane((x, y, z), self.config.height, self.tilt)
 
+    @property
+    def per_force(self) -> Array:
+        """(3,) forces of the impulse side p(-w) of one [N s/m]."""
+        return 1.0 / (self.config.impulse_scale * self.dt * np.array([self.config.friction, 1.0, 1.0]))
+
     def force(self, w: Array) -> Array:
         """(..., 3) in contact coordinates [N]."""
         cone = contact.smooth_projection(-w, self.smoothing)
@@ -62,8 +67,7 @@ class ContactLaw:
 
     def force_jacobian(self, w: Array) -> Array:
         """(..., 3, 3) derivative of `force` by w."""
-        scale = self.config.impulse_scale * self.dt * np.array([self.config.friction, 1.0, 1.0])
-        return -contact.smooth_projection_jacobian(-w, self.smoothing) / scale[:, None]
+        return -contact.smooth_projection_jacobian(-w, self.smoothing) * self.per_force[:, None]
 
     def velocity(self, gap: Array, slip: Array) -> Array:
         """z (..., 3) of gaps (...,) and sliding velocities (..., 2) on ground that does not give."""

@@ -22,8 +22,8 @@ Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 FEW_ITERATIONS, CONTACT_ITERATIONS = 4, 20
-"""At most, of motion that is far from its best, and where contacts are turned over. More change the outer iteration no
-further, but for single stages that without have every step cut short."""
+"""At most, of motion that is far from its best, and near it. There single stages that have not settled would have every
+step cut short, and corners of a sole that share a load take many."""
 
 CONTACT_TOLERANCE = 1e-6
 """Change of a stage's sum of squares that ends its iterations before."""
@@ -32,13 +32,13 @@ WORTH = 1.0
 """Least decrease of a stage's sum of squares for which a contact is lifted or pressed that was not."""
 
 
-def contact_iterations(turns: bool) -> int:
+def contact_iterations(settles: bool) -> int:
     """Iterations of a stage at most."""
-    return CONTACT_ITERATIONS if turns else FEW_ITERATIONS
+    return CONTACT_ITERATIONS if settles else FEW_ITERATIONS
 
 
 def solve_contacts(
-    w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw, *, turns: bool = False
+    w: Array, wanted: Array, columns: Array, velocity: Array, law: ContactLaw, most: int, *, turns: bool = False
 ) -> Array:
     """w (K, nc, 3) after Levenberg-Marquardt steps, each stage with its own damping.
 
@@ -52,10 +52,10 @@ def solve_contacts(
         columns: (K, nv, 3 nc) A.
         velocity: (K, nc, 3) z.
         law: contact model.
+        most: iterations of a descent.
         turns: whether contacts are turned over: not while the motion is far from its best, or a window's newest stages
             wait for readings.
     """
-    most = contact_iterations(turns)
     w, cost = _descend(w, wanted, columns, velocity, law, most)
     expected = columns.shape[1] + columns.shape[2]
     going = np.flatnonzero(cost + np.sum(wanted**2, axis=1) > expected)

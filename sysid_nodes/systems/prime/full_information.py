@@ -71,7 +71,9 @@ def estimate_motion(
         problem, q, model.parameters.mean, weighed=not rests, clock=clock, progress=progress
     )
     problem, solved = meet_limits(problem, solved)
-    end = finish(problem, solved, replace(model.config.iteration.solver(), initial_damping=_CLOSE))
+    settings = model.config.iteration.solver()
+    settings = replace(settings, initial_damping=_CLOSE, taken_tolerance=_LAST * settings.promise_tolerance)
+    end = finish(problem, solved, settings)
     problem, blocks, solved, factor = replace(problem, model=model), end.blocks, end.solved, end.factor
     if rests:
         blocks, factor = [*blocks[:-1], problem.priors(end.linearised)[1]], None
@@ -151,7 +153,7 @@ def solve_by_continuation(
     foot = problem.model.parameters.foot
     # Corners of one foot share a load that the motion leaves open: to turn one over or hold its stage settles nothing.
     alone = len(np.unique(foot)) == len(foot)
-    problem = replace(problem, limits=None, inner=problem.inner.turn_contacts() if alone else problem.inner)
+    problem = replace(problem, limits=None, inner=problem.inner.settle_contacts(turns=alone))
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     settings = replace(settings, holds_stages=alone)
     contact = config.contact
@@ -225,8 +227,8 @@ _NEAR = 5e-2
 """Relative decrease of the cost at which a coarse smoothing has done its service: the next one has another solution."""
 
 _LAST = 15.0
-"""Promise of the step before the last, in units of what ends a solve: what is left falls by as much, about, from
-step to step."""
+"""Rest of its promise that the step before the last may leave, in units of what ends a solve: what is left falls by as
+much, about, from step to step."""
 
 _FAR, _CLOSE = 3e-3, 1e-6
 """Damping to begin with, relative to the Hessian's diagonal: far from the solution less leads past it; close to it more

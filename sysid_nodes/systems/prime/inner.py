@@ -26,6 +26,7 @@ from sysid_nodes.models.discrete_motion import DiscreteMotion, discrete_motion
 from sysid_nodes.models.floating_base import REST, FloatingBase, contact_kinematics
 from sysid_nodes.models.rotations import cross
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime.contact_curvature import contact_curvature, curvature_blocks
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.elimination import (
@@ -46,8 +47,8 @@ from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 Array = npt.NDArray[np.float64]
 
 
-_CACHED = 2**17
-"""Numbers of a part of the rows' derivatives: a megabyte."""
+_CACHED = 2**18
+"""Numbers of a part of the rows' derivatives: two megabytes."""
 
 
 class InnerRows(Protocol):
@@ -62,8 +63,8 @@ class InnerRows(Protocol):
         """The same with the rows of the dynamics weighed by a factor (nv,), see `DynamicsRows.weigh`."""
         ...
 
-    def turn_contacts(self) -> InnerRows:
-        """The same, whose contacts are turned over where a stage fits badly (elimination.py)."""
+    def settle_contacts(self, *, turns: bool) -> InnerRows:
+        """The same, whose contacts go all the way to their best, turned over if asked for (elimination.py)."""
         ...
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
@@ -74,8 +75,11 @@ class InnerRows(Protocol):
         """The same with derivatives."""
         ...
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
-        """The same in parts of the window, one after the other, each with the motion of its own stages."""
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
+        """The same in parts of the window, one after the other, each with the motion of its own stages.
+
+        Where contacts go all the way to their best, with the curvature of their variables (contact_curvature.py).
+        """
         ...
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
@@ -91,17 +95,19 @@ class ReferenceRows:
         base: of the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages.
-        turns: whether contacts are turned over at the configured smoothing (elimination.py).
+        settles, turns: whether contacts go all the way to their best, and are turned over, at the configured smoothing
+            (elimination.py).
     """
 
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    settles: bool = False
     turns: bool = False
 
-    def turn_contacts(self) -> ReferenceRows:
+    def settle_contacts(self, *, turns: bool) -> ReferenceRows:
         """See `InnerRows`."""
-        return replace(self, turns=True)
+        return replace(self, settles=True, turns=turns)
 
     def weigh(self, factor: Array) -> ReferenceRows:
         """See `InnerRows`."""
@@ -128,9 +134,13 @@ class ReferenceRows:
         dynamics = replace(dynamics, parameter_jacobian=columns[:, :nv])
         return dynamics, replace(contact, parameter_jacobian=columns[:, nv:]), at.motion
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
         """See `InnerRows`; one part."""
-        yield self.blocks(point, law)
+        dynamics, contact, motion = self.blocks(point, law)
+        moved, count = contact_law_with(law, self.parameters, point.theta), 3 * self.base.contacts
+        curved = self.settles and is_final(law)
+        root = contact_curvature(moved, point.w[1:-1], dynamics, contact) if curved else np.zeros((0, count, count))
+        yield dynamics, contact, curvature_blocks(root, contact, self.base.nv), motion
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
@@ -140,8 +150,9 @@ class ReferenceRows:
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
         velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
-        turns = self.turns and is_final(law)
-        inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, turns=turns)
+        settles = self.settles and is_final(law)
+        most, turns = contact_iterations(settles), settles and self.turns
+        inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, most, turns=turns)
         return np.concatenate([part.w[:1], inner, part.w[-1:]])
 
 
@@ -168,20 +179,22 @@ class CompiledRows:
         base: the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages, for their torques and scales.
-        turns: whether contacts are turned over at the configured smoothing (elimination.py).
+        settles, turns: whether contacts go all the way to their best, and are turned over, at the configured smoothing
+            (elimination.py).
     """
 
     kernel: WindowKernel
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    settles: bool = False
     turns: bool = False
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
     _settled: list[_Settled] = field(default_factory=list, repr=False, compare=False)
 
-    def turn_contacts(self) -> CompiledRows:
+    def settle_contacts(self, *, turns: bool) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, turns=True, _last={}, _settled=[])
+        return replace(self, settles=True, turns=turns, _last={}, _settled=[])
 
     def weigh(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""
@@ -200,34 +213,39 @@ class CompiledRows:
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
-        return self._blocks(point, law, self._columns(point.theta), 0, len(point.q) - 2)
+        columns, count = self._columns(point.theta), len(point.q) - 2
+        dynamics, contact, _, motion = self._blocks(point, law, columns, 0, count, curved=False)
+        return dynamics, contact, motion
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
         """See `InnerRows`; parts that the processor's cache holds."""
         columns, count = self._columns(point.theta), len(point.q) - 2
-        nv, nl = self.base.nv, 3 * self.base.contacts
+        nv, nl, curved = self.base.nv, 3 * self.base.contacts, self.settles and is_final(law)
         size = max(1, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
         for begin in range(0, count, size):
-            yield self._blocks(point, law, columns, begin, min(begin + size, count))
+            dynamics, contact, root, motion = self._blocks(
+                point, law, columns, begin, min(begin + size, count), curved=curved
+            )
+            yield dynamics, contact, curvature_blocks(root, contact, nv), motion
 
     def _blocks(
-        self, point: Trajectory, law: ContactLaw, columns: WindowColumns, begin: int, end: int
-    ) -> tuple[Blocks, Blocks, DiscreteMotion]:
+        self, point: Trajectory, law: ContactLaw, columns: WindowColumns, begin: int, end: int, *, curved: bool
+    ) -> tuple[Blocks, Blocks, Array, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
         part = around._replace(
             torque=around.torque[begin:end], scale=around.scale[begin:end], rises=around.rises[begin:end]
         )
         columns = columns._replace(rise=columns.rise[begin:end])
-        out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
-            point.q[stages], point.w[stages], part, columns
+        out, by_stage, by_parameter, by_local, root, *motion = self.kernel.blocks(
+            point.q[stages], point.w[stages], part, columns, curved
         )
         first, nv = np.arange(begin, end), self.base.nv
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
             for rows in (slice(nv), slice(nv, None))
         )
-        return dynamics, contact, DiscreteMotion(law.dt, *motion)
+        return dynamics, contact, root, DiscreteMotion(law.dt, *motion)
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
@@ -236,10 +254,9 @@ class CompiledRows:
             part = around._replace(torque=around.torque[first:], scale=around.scale[first:], rises=around.rises[first:])
         else:
             part = around
-        turns = self.turns and is_final(law)
-        w, *found = self.kernel.solve_contacts(
-            point.q[first:], point.w[first:], part, contact_iterations(turns), CONTACT_TOLERANCE, turns
-        )
+        settles = self.settles and is_final(law)
+        most, turns = contact_iterations(settles), settles and self.turns
+        w, *found = self.kernel.solve_contacts(point.q[first:], point.w[first:], part, most, CONTACT_TOLERANCE, turns)
         self._settled[:] = [] if first else [_Settled(point.q, w, around, found)]
         return w
 

@@ -30,11 +30,35 @@ class Taken(NamedTuple):
     gain: float
 
 
+_SHARES = (1.0, 0.5, 0.25)
+"""Of the last step, until one gains: at a contact that opens or closes the linear model goes too far."""
+
+
+class Best(NamedTuple):
+    """The step of a linear model, with the curvature that is known of the constants.
+
+    Attributes:
+        step: it.
+        promise: decrease of the cost.
+    """
+
+    step: Step
+    promise: float
+
+
+def best_step(problem: PrimeProblem, point: Trajectory, factor: Factor) -> Best:
+    """The step from a point by the factor of the equations there."""
+    curved = problem.parameter_step(point, factor.corner, factor.parameter_gradient)
+    step = factor.step(None if curved is None else curved.step)
+    return Best(step, step.promise(factor.equations) - (0.0 if curved is None else 0.5 * curved.bent))
+
+
 def take_step(problem: PrimeProblem, point: Trajectory, step: Step) -> Taken:
     """The better of a point and the one after a step."""
     losses = [group.loss for group in problem.shapes()]
-    moved = problem.retract(point, step.stage, step.parameter, step.local)
-    here, there = (cost(problem.residuals(at), losses) for at in (point, moved))
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = problem.retract(point, step.stage, step.parameter, step.local)
+        here, there = (cost(problem.residuals(at), losses) for at in (point, moved))
     return Taken(moved, there, here - there) if there < here else Taken(point, here, here - there)
 
 
@@ -62,19 +86,22 @@ def finish(
     """The last step, of the linear model that the covariances need anyway.
 
     What is left is to the step as what it gained less, or more, than promised is to the promise. Where it leads astray
-    and promises more than ends a solve, the solve goes on, once, with these settings.
+    and promises more than a solve's last step may leave, the solve goes on, once, with these settings.
     """
     blocks = problem.linearise(solved.point)
     equations = assemble(blocks, problem.layout)
     factor = factorise(equations, 0.0)
     if factor is None:
         return End(solved, solved.point, blocks, None, None)
-    step = factor.step()
+    step, promise = best_step(problem, solved.point, factor)
     if problem.limits is not None:
         return End(solved, solved.point, blocks, factor, step)
-    promise, taken = step.promise(equations), take_step(problem, solved.point, step)
+    for part in _SHARES:
+        taken = take_step(problem, solved.point, Step(part * step.stage, part * step.parameter, part * step.local))
+        if taken.gain > 0.0:
+            break
     if taken.gain <= 0.0:
-        if more and promise > settings.promise_tolerance:
+        if more and promise > settings.taken_tolerance:
             again = solve(problem, solved.point, settings)
             again = replace(again, iterations=solved.iterations + again.iterations)
             return finish(problem, again, settings, more=False)

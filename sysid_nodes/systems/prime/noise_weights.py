@@ -33,13 +33,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.solvers.trajectory_least_squares import Blocks, assemble
+from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, residuals_after
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble_pieces
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
+from sysid_nodes.solvers.trajectory_least_squares.sandwich import scaled_pieces
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
-from sysid_nodes.systems.prime.last_step import take_step
+from sysid_nodes.solvers.trajectory_least_squares.windows import windows
+from sysid_nodes.systems.prime.last_step import best_step, take_step
 from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy, stage_of, weight_factors
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.parameters import JOINTS
@@ -147,43 +150,29 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
     """
     stated = [reweight(group) for group in problem.linearise(point)]
     rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
-    weighed, equations = problem, None
+    structure = windows(stated, problem.layout)
+    weighed, equations, room = problem, None, None
     for _ in range(ROUNDS):
-        blocks = _weigh_rows(weighed, stated)
-        equations = assemble(blocks, problem.layout)
-        factor = factorise(equations, 0.0)
+        shapes = ((name, group.residual.shape) for name, group in zip(problem.groups, stated, strict=True))
+        factors = [weight_factors(weighed, name, *shape) for name, shape in shapes]
+        pieces = scaled_pieces(stated, [own**2 for own in factors])
+        equations = assemble_pieces(pieces, structure, problem.layout, room=equations)
+        factor = room = factorise(equations, 0.0, room=room)
         found = None if factor is None else covariances(factor, local=False)
         if factor is None or found is None:
             break
-        shown, leverage = ShownNoise(), leverages(blocks, factor, found, rows)
-        left = residuals_after(blocks, factor.step())
-        blocks = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]
-        shown.add(weighed, blocks, leverage)
+        left = residuals_after(stated, best_step(problem, point, factor).step)
+        # Of rows times their factors, which residuals are in units of the stated noise without.
+        leverage = [own**2 * told for own, told in zip(factors, leverages(stated, factor, found, rows), strict=True)]
+        shown = ShownNoise()
+        shown.add(problem, [replace(group, residual=own) for group, own in zip(stated, left, strict=True)], leverage)
         weighed = replace(problem, weights=shown.roots(problem))
     problem = weigh_by(problem, weighed.weights) if weighed.weights else problem
     for factor in () if equations is None else (factorise(equations, damping) for damping in _DAMPINGS):
-        taken = None if factor is None else take_step(problem, point, factor.step())
+        taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
         if taken is not None and taken.gain > 0.0:
             return problem, taken.point
     return problem, point
-
-
-def _weigh_rows(problem: PrimeProblem, stated: Sequence[Blocks]) -> list[Blocks]:
-    """Plain blocks of a problem that is not weighed, their rows times the factors of its weights."""
-    out = []
-    for name, blocks in zip(problem.groups, stated, strict=True):
-        if name in problem.weights:
-            factor = weight_factors(problem, name, *blocks.residual.shape)
-            rows, parameter, local = factor[:, :, None], blocks.parameter_jacobian, blocks.local_jacobian
-            blocks = replace(
-                blocks,
-                residual=blocks.residual * factor,
-                jacobian=blocks.jacobian * rows,
-                parameter_jacobian=None if parameter is None else parameter * rows,
-                local_jacobian=None if local is None else local * rows,
-            )
-        out.append(blocks)
-    return out
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:

@@ -100,6 +100,47 @@ class Parameters:
         """Columns of an identified body."""
         return slice(10 * index, 10 * index + 10)
 
+    def move(self, theta: Array, step: Array) -> Array:
+        """theta (p,) after a step (p,): straight in inertial parameters and armature, as long as they stay physical.
+
+        Residuals are linear in those; a step that halves a moment of inertia would end at e^-1/2 of it.
+        """
+        out = theta + step
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            columns = self.columns(index)
+            moved = inertia.log_cholesky_to_parameters(theta[columns]) + slope @ step[columns]
+            if inertia.is_consistent(moved):
+                out[columns] = inertia.parameters_to_log_cholesky(moved)
+        rotor = self._stated_armature
+        straight = 1.0 + step[rotor]
+        out[rotor] = np.where(straight > 0.0, theta[rotor] + np.log(np.abs(straight)), out[rotor])
+        return out
+
+    def step_to(self, theta: Array, at: Array) -> Array:
+        """(p,) the step that `move` takes from theta to another value (p,)."""
+        out, rotor = at - theta, self._stated_armature
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            columns = self.columns(index)
+            ends = inertia.log_cholesky_to_parameters(np.array([theta[columns], at[columns]]))
+            out[columns] = np.linalg.solve(slope, ends[1] - ends[0])
+        out[rotor] = np.expm1(out[rotor])
+        return out
+
+    def step_slope(self, theta: Array, at: Array) -> Array:
+        """(p, p) derivative of `step_to` by where it leads."""
+        out, rotor = np.eye(self.count), self._stated_armature
+        for index, slope in enumerate(self.inertia_jacobian(theta)):
+            columns = self.columns(index)
+            out[columns, columns] = np.linalg.solve(slope, inertia.log_cholesky_jacobian(at[columns]))
+        out[rotor, rotor] *= np.exp(at[rotor] - theta[rotor])
+        return out
+
+    @property
+    def _stated_armature(self) -> slice:
+        """Column of the armature's logarithm; empty where the robot states none."""
+        last = self.drives.stop
+        return slice(last, last) if self.rotors.any() else slice(max(last - 1, self.drives.start), last)
+
     @property
     def known_inertia(self) -> Array:
         """(n + 1, 10) nominal parameters, those of identified bodies next to nothing."""
@@ -118,6 +159,14 @@ class Parameters:
         for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.gains, self.offsets):
             out[columns] = True
         out[self.delays] = True
+        return out
+
+    @property
+    def is_shape(self) -> npt.NDArray[np.bool_]:
+        """(p,) whether a column is of how an identified body's mass is distributed about its centre."""
+        out = np.zeros(self.count, dtype=bool)
+        for index in range(len(self.bodies)):
+            out[10 * index + 1 : 10 * index + 7] = True
         return out
 
     def compliance(self, theta: Array) -> float:

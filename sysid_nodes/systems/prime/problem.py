@@ -26,12 +26,13 @@ from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.models.discrete_motion import difference, difference_jacobian, join_motions, retract
 from sysid_nodes.sensors import Samples
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
-from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
+from sysid_nodes.solvers.trajectory_least_squares.problem import Loss, ParameterStep
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, evaluate
 from sysid_nodes.systems.prime.limits import LIMITS, Limits, build_limits
 from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.parameter_step import curved_step
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, torque_rows
@@ -108,8 +109,9 @@ class PrimeProblem:
         return replace(self, model=replace(self.model, parameters=self.model.parameters.hold_constants()))
 
     def fix_constants(self) -> PrimeProblem:
-        """The same problem, whose steps leave these constants where they are: fewer unknowns."""
-        return replace(self, free=np.flatnonzero(~self.model.parameters.is_constant))
+        """The same problem, whose steps leave these constants and the bodies' shapes where they are: fewer unknowns."""
+        parameters = self.model.parameters
+        return replace(self, free=np.flatnonzero(~(parameters.is_constant | parameters.is_shape)))
 
     def evaluate(self, point: Trajectory) -> Evaluated:
         """The model's quantities at a point."""
@@ -124,11 +126,11 @@ class PrimeProblem:
         return self._by_free([dynamics, contact, *sensors, *within, *self.priors(point)])
 
     def pieces(self, point: Trajectory) -> Iterator[Sequence[Blocks]]:
-        """The same: dynamics and contacts of a few stages at a time, then all else."""
+        """The same: dynamics and contacts of a few stages at a time, then all else; with the contacts' curvature."""
         parts = []
-        for dynamics, contact, motion in self.inner.pieces(point, self.law):
+        for dynamics, contact, curved, motion in self.inner.pieces(point, self.law):
             parts.append(motion)
-            yield self._by_free([dynamics, contact, *self._torque_limits(point, dynamics)])
+            yield self._by_free([dynamics, contact, curved, *self._torque_limits(point, dynamics)])
         motion = join_motions(parts)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
         yield self._by_free([*sensors, *self._position_limits(point), *self.priors(point)])
@@ -216,8 +218,17 @@ class PrimeProblem:
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
         """The point after a step and nothing else."""
         w, theta = point.w + local_step.reshape(point.w.shape), point.theta.copy()
-        theta[slice(None) if self.free is None else self.free] += parameter_step
+        if self.free is None:
+            theta = self.model.parameters.move(theta, parameter_step)
+        else:
+            theta[self.free] += parameter_step
         return Trajectory(retract(point.q, stage_step), w, theta)
+
+    def parameter_step(self, point: Trajectory, corner: Array, gradient: Array) -> ParameterStep | None:
+        """The constants' step with the curvature that is known of them (parameter_step.py)."""
+        if self.free is not None:
+            return None
+        return curved_step(self.model.parameters, self.model.config.inertia, point.theta, corner, gradient)
 
     def solve_contacts(self, point: Trajectory, first: int = 0) -> Trajectory:
         """The point with the contact variables of stages after `first` at their best for its motion and parameters."""

@@ -92,6 +92,12 @@ class HorizonsConfig:
 
     lengths: tuple[float, ...] = option((0.03, 0.03, 0.1), "of the clips of each level", unit="s", minimum=4e-3)
     clips: tuple[int, ...] = option((16, 24, 32), "of each level, for every ten seconds of motion", minimum=3)
+    lead: float = option(
+        0.0,
+        "at the beginning of the last level's clips that is simulated and not compared: soles settle on the ground",
+        unit="s",
+        minimum=0.0,
+    )
     iterations: tuple[int, ...] = option((5, 5, 7), "of each level at most", minimum=1)
     lost: float = option(
         2.0,
@@ -162,6 +168,8 @@ class SamplingConfig:
         levels = {len(self.horizons.lengths), len(self.horizons.clips), len(self.horizons.iterations)}
         if levels != {len(self.horizons.lengths)} or not self.horizons.lengths:
             raise ConfigError("'horizons' needs as many lengths as clips and iterations, and one at least")
+        if not self.horizons.lead < self.horizons.lengths[-1]:
+            raise ConfigError("'horizons.lead' leaves nothing of the last level's clips")
         for name in ("mass", "inertia", "strength", "gain"):
             bounds = getattr(self.unknowns, name)
             if len(bounds) != 2 or not bounds[0] < bounds[1]:

@@ -2,22 +2,21 @@
 """Sampled Gauss-Newton: parameters and the clips' start states together, over longer and longer clips.
 
 The covariance is the block jackknife's, blocks being clips: a sandwich that counts what residuals do show of the
-model's errors instead of what the sensors' noise promises, and no standard deviation is smaller than the latter. The
-priors' part of it is their own: with H the Hessian,
+model's errors instead of what the sensors' noise promises. With H the Hessian, P the priors' information, J the
+jackknife and D = H^-1 - H^-1 P H^-1 what white residuals would leave of the readings' part,
 
-    Cov = jackknife + H^-1 P H^-1 + sum s s',     P the priors' information,
+    Cov = H^-1 + (J - D)+ + sum s s'.
 
-so that what only the prior knows is as uncertain as the prior says. What simulations are known to get wrong (`Others`)
-is in two ways in the last of the equations:
+So in no direction is anything known better than white residuals of the clips' own size tell it, what only the prior
+knows is as uncertain as the prior says, and neither is counted twice. Of J - D the part is taken that is positive in
+units of H: a jackknife of few blocks has directions in which it shows nothing. What simulations are known to get wrong
+(`Others`) is in the last of the equations:
 
-- They are of the residuals that no step at all would leave, by what half of it changes (Richardson). Clips differ in
-  that, next to landings most, so that the jackknife is of these. By how much half the step moves the estimate is one of
-  the vectors s, errors that are the same in every clip.
+- They are of the residuals that no step at all would leave, by what simulations in half and in a quarter of it change
+  (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these. By how much whole and
+  half steps would have it otherwise is one of the vectors s, errors that are the same in every clip.
 - How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
-  of the difference that another gear would make, a standard normal number. Logs tell it to a twentieth, if all else in
-  the simulations is right. Intervals count all of the difference as an error nevertheless, one more of the vectors s:
-  of a log that had lost its motion capture 3 of 10 did not hold without it. Plans do not (`told`): they sought motion
-  that gears leave alone, and nothing else.
+  of the difference that another gear would make, a standard normal number, which logs tell to a fifth at worst.
 
 A search that ends at its limit adds the step that would have come next.
 """
@@ -39,7 +38,7 @@ from sysid_nodes.solvers.shooting.normal_equations import Equations
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
-from sysid_nodes.systems.sampling.settling import settle_starts
+from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import Solution, solve_clips
 from sysid_nodes.systems.sampling.starts import StartGuess
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -54,9 +53,10 @@ Progress = Callable[[float, float], None]
 
 
 class Others(NamedTuple):
-    """The same simulations, but for what is not known of them: half the step, and gears that hold otherwise."""
+    """The same simulations in half and a quarter of the step, and of gears that hold otherwise."""
 
     finer: Simulator
+    finest: Simulator
     holding: Simulator
 
 
@@ -67,7 +67,6 @@ class Fit:
     Attributes:
         vector: (K,).
         covariance: (K, K); zero for what a bound holds.
-        told: (K, K) the same without doubt of how gears hold.
         plain: (K, K) what white residuals, of the stated noise or of a clip's own misfit if that is more, would leave.
         information: (K, K) its Fisher information, bounds left out of account, priors included.
         freedom: (K,) degrees of freedom of Student's distribution.
@@ -82,7 +81,6 @@ class Fit:
 
     vector: Array
     covariance: Array
-    told: Array
     plain: Array
     information: Array
     freedom: Array
@@ -124,21 +122,15 @@ def fit_clips(
         covariance, _ = _covariance(found, found.equations, config.horizons.block)
         estimates.append((vector, covariance))
     left = np.zeros_like(vector) if found.converged else found.remaining_step()
-    equations, moved, step = _without_steps(found, others)
+    equations, moved, doubt = _without_steps(found, others)
     vector = np.clip(vector + moved, unknowns.column("lower"), unknowns.column("upper"))
     covariance, freedom = _covariance(found, equations, config.horizons.block)
-    # Neither residuals as they are nor those that no step would leave are to show fewer errors than the other.
-    widen = np.sqrt(np.maximum(np.diag(estimates[-1][1]) / np.maximum(np.diag(covariance), 1e-300), 1.0))
-    covariance = np.outer(widen, widen) * covariance
-    told = covariance + sum(np.outer(shift, shift) for shift in (step, left))
-    gears = _shift_by_gears(found, others)
-    covariance = told + np.outer(gears, gears)
+    covariance = covariance + sum(np.outer(shift, shift) for shift in (doubt, left))
     estimates[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     return Fit(
         vector,
         covariance,
-        told,
         _spread(found, equations, config.horizons.block).plain[: len(vector), : len(vector)],
         _known_of_all_but_the_last(equations.reduced_hessian),
         freedom,
@@ -164,6 +156,7 @@ class _Levels:
         self, log: MotionLog, unknowns: Unknowns, simulator: Simulator, guess: StartGuess, config: SamplingConfig
     ) -> None:
         self._log, self._unknowns, self._simulator, self._config = log, unknowns, simulator, config
+        self._guess = guess
         self._prior = Gaussian(unknowns.column("guess"), unknowns.column("sigma") ** -2.0)
         horizons = config.horizons
         long = max(horizons.lengths)
@@ -191,7 +184,10 @@ class _Levels:
             places[chosen],
             instants,
             self._begins[chosen],
+            round(horizons.lead / self._config.step) if level == last else 0,
         )
+        if not level:
+            problem = lead_in(problem, vector, self._guess)
         settled = settle_starts(problem, vector, horizons.settling).without_lost(horizons.lost, _FEWEST)
         found = solve_clips(
             settled.problem,
@@ -213,35 +209,25 @@ class _Levels:
 def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, Array]:
     """Equations of residuals that no step would leave, at their solution, with a parameter more: how gears hold.
 
-    Also the way there, and by how much half a step moves it, (K,) each.
+    Also the way there, and by how much the one from whole and half steps alone would be another, (K,) each.
     """
     problem, vector = found.problem, found.parameters
     own = problem.residuals(vector)
-    finer, unsure = (_beside(replace(problem, simulator=other).residuals(vector), own) for other in others)
-    # The error of a simulation in steps is proportional to the step: half of it went with half the step.
-    equations = found.others(own + 2.0 * finer, unsure)
+    half, quarter, unsure = (replace(problem, simulator=other).residuals(vector) - own for other in others)
+    # Where a simulation has failed there is nothing to extrapolate from.
+    half, quarter = (np.where(np.isfinite(half) & np.isfinite(quarter), part, 0.0) for part in (half, quarter))
+    unsure = np.where(np.isfinite(unsure), unsure, 0.0)
+    # Errors of simulations are proportional to the step: half of what half a step leaves goes with half of that.
+    equations = found.others(own + 2.0 * quarter - half, unsure)
     moved = found.step(equations)
-    half = moved - found.step(found.others(own + finer, unsure))
-    return equations.shift_parameters(moved), moved[:-1], half[:-1]
-
-
-def _shift_by_gears(found: Solution, others: Others) -> Array:
-    """(K,) by how much the estimate would move if gears held otherwise, whatever the log says of it."""
-    own = found.problem.residuals(found.parameters)
-    unsure = _beside(replace(found.problem, simulator=others.holding).residuals(found.parameters), own)
-    here, there = (found.step(found.others(own + change, np.zeros_like(own))) for change in (0.0, unsure))
-    return np.asarray(there - here)[:-1]
+    doubt = moved - found.step(found.others(own + 2.0 * half, unsure))
+    return equations.shift_parameters(moved), moved[:-1], doubt[:-1]
 
 
 def _known_of_all_but_the_last(information: Array) -> Array:
     """(K, K) of (K + 1, K + 1), whatever the last parameter is."""
     mixed = information[:-1, -1]
     return np.asarray(information[:-1, :-1] - np.outer(mixed, mixed) / information[-1, -1])
-
-
-def _beside(residual: Array, own: Array) -> Array:
-    """(C, L m) by how much residuals are others; not at all where their simulation failed."""
-    return np.where(np.isfinite(residual), residual - own, 0.0)
 
 
 def _instants(length: float, config: SamplingConfig) -> int:
@@ -270,11 +256,20 @@ def _spread(found: Solution, equations: Equations, clips: int) -> Covariance:
 def _covariance(found: Solution, equations: Equations, clips: int) -> tuple[Array, Array]:
     """(K, K), and (K,) degrees of freedom; parameters behind the K are unknown like these."""
     spread, k = _spread(found, equations, clips), len(found.parameters)
-    # A jackknife of few blocks may be smaller than what white residuals of each clip's own size leave: by chance.
-    least, own = np.diag(spread.plain), np.diag(spread.matrix)
-    widen = np.sqrt(np.maximum(np.divide(least, own, out=np.ones_like(own), where=own > 0.0), 1.0))
-    prior = spread.plain * equations.information @ spread.plain
-    return (np.outer(widen, widen) * spread.matrix + prior)[:k, :k], spread.freedom[:k]
+    white = spread.plain - spread.plain * equations.information @ spread.plain
+    return (spread.plain + _above(spread.matrix - white, spread.plain))[:k, :k], spread.freedom[:k]
+
+
+def _above(difference: Array, unit: Array) -> Array:
+    """The part of a symmetric matrix that is positive in units of another, which may have empty rows."""
+    sigma = np.sqrt(np.diag(unit))
+    scale = np.divide(1.0, sigma, out=np.zeros_like(sigma), where=sigma > 0.0)
+    values, vectors = np.linalg.eigh(unit * np.outer(scale, scale))
+    root = vectors * np.sqrt(np.maximum(values, 1e-12))
+    inverse = vectors / np.sqrt(np.maximum(values, 1e-12))
+    shares, axes = np.linalg.eigh(inverse.T @ (difference * np.outer(scale, scale)) @ inverse)
+    axes = sigma[:, None] * (root @ axes)
+    return np.asarray((axes * np.maximum(shares, 0.0)) @ axes.T)
 
 
 def _block(problem: ClipProblem, clips: int) -> int:

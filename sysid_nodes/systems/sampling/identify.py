@@ -83,10 +83,10 @@ def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
     return Drive(*(spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")))
 
 
-def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> FinerSimulations:
-    """Of the robot that `nominal_model` is of, in half the step."""
-    fine = nominal_model(robot, config, 0.5 * config.step)
-    return FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), 2)
+def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive, parts: int = 2) -> FinerSimulations:
+    """Of the robot that `nominal_model` is of, in parts of the step."""
+    fine = nominal_model(robot, config, config.step / parts)
+    return FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), parts)
 
 
 def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
@@ -94,7 +94,8 @@ def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Oth
     hard = nominal_model(robot, config, config.step)
     hard.dof_solref[6:, 0] = _HARD * config.step
     holding = Simulations(hard, drive, threads=config.threads, capacity=_FEW, gives=_SOFT * GIVES)
-    return Others(finer_simulations(robot, config, drive), holding)
+    finer, finest = (finer_simulations(robot, config, drive, parts) for parts in (2, 4))
+    return Others(finer, finest, holding)
 
 
 def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
@@ -210,7 +211,7 @@ def _posterior(log: MotionLog, unknowns: Unknowns, fit: Fit) -> Posterior | None
     return Posterior(
         names=tuple(unknowns.index),
         values=fit.vector,
-        covariance=fit.told,
+        covariance=fit.covariance,
         information=fit.information,
         prior=unknowns.column("sigma") ** -2.0,
         clips=len(fit.problem.first),

@@ -157,7 +157,6 @@ def fit_paper(
         unknown,
         unknown,
         unknown,
-        unknown,
         np.full(len(vector), np.inf),
         among & (vector <= lower + span),
         among & (vector >= upper - span),

@@ -20,7 +20,7 @@ from sysid_nodes.systems.sampling.config import NoiseConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.residuals import residuals
 from sysid_nodes.systems.sampling.starts import StateCoordinates
-from sysid_nodes.systems.sampling.unknowns import Unknowns
+from sysid_nodes.systems.sampling.unknowns import Sensing, Unknowns
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -35,6 +35,7 @@ class ClipProblem:
         first: (C,) instants of the log at which clips begin.
         length: L.
         guess: (C, nq + nv) of the states there.
+        lead: instants at the beginning of every clip that are simulated and not compared: their residuals are zero.
     """
 
     log: MotionLog
@@ -44,6 +45,7 @@ class ClipProblem:
     first: IntArray
     length: int
     guess: Array
+    lead: int = 0
 
     @property
     def coordinates(self) -> StateCoordinates:
@@ -98,14 +100,14 @@ class ClipProblem:
         states = states.reshape(clips, m + d, self.length, -1)
         sensing = self.unknowns.sensing(parameters)
         at = self.instants[:, None]
-        all_ = residuals(self.log, self.noise, np.broadcast_to(at, states.shape[:3]), states, sensing)
+        all_ = self._compare(np.broadcast_to(at, states.shape[:3]), states, sensing)
         base = all_[:, 0]
         by_parameters = np.zeros((*base.shape, k))
         for column, i in enumerate(simulated, start=1):
             by_parameters[..., i] = (all_[:, column] - base) / steps[i]
         for i in set(range(k)) - set(simulated):
             moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
-            other = residuals(self.log, self.noise, self.instants, states[:, 0], moved)
+            other = self._compare(self.instants, states[:, 0], moved)
             by_parameters[..., i] = (other - base) / 1e-4
         rows = self.samples
         if by_start is None:
@@ -138,8 +140,13 @@ class ClipProblem:
         none, clip = np.zeros(len(begins), dtype=np.int64), np.repeat(np.arange(clips), several)
         states = self._simulate([parameters], begins, none, clip).reshape(clips, several, self.length, -1)
         at = np.broadcast_to(self.instants[:, None], states.shape[:3])
-        found = residuals(self.log, self.noise, at, states, self.unknowns.sensing(parameters))
-        return found.reshape(clips, several, -1)
+        return self._compare(at, states, self.unknowns.sensing(parameters)).reshape(clips, several, -1)
+
+    def _compare(self, instants: IntArray, states: Array, sensing: Sensing) -> Array:
+        """(..., L, m) residuals of states (..., L, nq + nv) at instants (..., L)."""
+        found = residuals(self.log, self.noise, instants, states, sensing)
+        found[..., : self.lead, :] = 0.0
+        return found
 
     def _simulate(self, vectors: list[Array], begins: Array, variant: IntArray, clip: IntArray) -> Array:
         work = Work(begins, variant, clip, self.targets)

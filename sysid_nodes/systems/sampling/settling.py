@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.systems.sampling.problem import ClipProblem
+from sysid_nodes.systems.sampling.starts import StartGuess
 
 Array = npt.NDArray[np.float64]
 
-_DAMPINGS = (1e-3, 0.1)  # tried at every step
+_DAMPINGS = (1e-3, 0.1, 10.0)  # tried at every step
+_LEAD = 0.02  # that contacts need to settle [s]
 _HUGE = 1e12  # what a simulation that is about to fail gives, and whose squares overflow
 _ENOUGH = 0.02  # relative decrease of a clip's cost below which it is left alone
 
@@ -48,6 +50,29 @@ class Settled:
         kept = np.flatnonzero(misfit <= limit)
         problem = replace(self.problem, first=self.problem.first[kept], guess=self.problem.guess[kept])
         return Settled(problem, self.residual[kept], self.by_start[kept])
+
+
+def lead_in(problem: ClipProblem, parameters: Array, guess: StartGuess) -> ClipProblem:
+    """The problem with guesses to which simulations of the time before lead, where they fit their clips better.
+
+    Readings tell a foot's place to some tenths of a millimetre, and contacts give hundredths: soles that are guessed
+    from readings alone are kicked by the ground, and no step along derivatives finds a way out of all the kicks.
+    """
+    lead = round(_LEAD / problem.log.step)
+    before = np.maximum(problem.first - lead, 0)
+    usable = problem.log.usable[before[:, None] + np.arange(lead + 1)].all(axis=1)
+    known = np.flatnonzero(usable & (problem.first >= lead))
+    if not len(known):
+        return problem
+    own = replace(problem, first=problem.first[known], guess=problem.guess[known])
+    early = replace(own, first=before[known], length=lead + 1, guess=guess.at(before[known]))
+    led = early.states(parameters, early.start(early.first)[0])[:, -1]
+    led = np.where(np.isfinite(led).all(axis=1, keepdims=True), led, own.guess)
+    there, here = ((part.residuals(parameters) ** 2).sum(axis=1) for part in (replace(own, guess=led), own))
+    better = np.asarray((there < here) | ~np.isfinite(here))
+    begins = problem.guess.copy()
+    begins[known[better]] = led[better]
+    return replace(problem, guess=begins)
 
 
 def settle_starts(problem: ClipProblem, parameters: Array, iterations: int) -> Settled:

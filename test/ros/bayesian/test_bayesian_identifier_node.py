@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from online_sysid.srv import Save
 from sensor_msgs.msg import BatteryState, JointState
 from shared.leg_bag import CONFIG, START, VALUES, leg_record, write_leg
 from shared.refusal import check_that_configuring_says
+from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
 from sysid_nodes.cli.main import main
@@ -106,7 +108,7 @@ def test_diagnostics_name_a_silent_topic_and_what_is_not_used(bench: Any) -> Non
     states = bench.tester.create_publisher(JointState, "/joint_states", qos.stream("reliable", 10))
     bench.until(lambda: states.get_subscription_count() == 1)
     states.publish(JointState(name=["hip"], position=[0.0]))
-    key = "not used: a joint state has no joint 'crank_motor'"
+    key = "not used: a joint state has no joint 'crank_motor'; if it does not move, name in 'joints' those that do"
     bench.until(lambda: {item.key: item.value for item in reports[-1].status[0].values}.get(key) == "1")
     assert not node._live._worker.fault
 
@@ -115,6 +117,24 @@ def test_without_a_meter_there_is_no_subscription(bench: Any) -> None:
     node = identifier(bench, power="")
     bench.start(node)
     assert [stream.topic_name for stream in node._streams] == ["/joint_states"]
+
+
+def test_voltage_and_current_may_be_heard_apart(bench: Any) -> None:
+    """A current counts from when it is heard, with the voltage before it, and not at all before there is one."""
+    node = identifier(bench, power="bus_voltage,bus_current")
+    bench.start(node)
+    assert [stream.topic_name for stream in node._streams] == ["/joint_states", "/bus_voltage", "/bus_current"]
+    profile = qos.stream("reliable", 10)
+    publishers = [bench.tester.create_publisher(Float64, topic, profile) for topic in ("/bus_voltage", "/bus_current")]
+    bench.until(lambda: all(publisher.get_subscription_count() == 1 for publisher in publishers))
+    began = time.time()
+    for count, (which, value) in enumerate([(1, 7.0), (0, 48.0), (1, 2.5)], start=1):
+        publishers[which].publish(Float64(data=value))
+        bench.until(lambda count=count: sum(node._live.received.values()) == count)
+    bench.until(lambda: not len(node._live._worker))
+    ((stamp, drawn),) = node._live.session._session._power
+    assert drawn == 120.0, "48 V and 2.5 A that are drawn"
+    assert began <= stamp <= time.time()
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,12 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import ParameterPosterior
+from sensor_msgs.msg import BatteryState
 from shared.demo_process import DEMO_FILES, check_that_an_orphaned_recorder_drops_its_bag, run_demo
 from shared.leg_bag import VALUES
+from shared.quick_and_slow import mark_slow
 from shared.refusal import check_refusal
+from std_msgs.msg import Float64
 
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
@@ -26,10 +29,30 @@ from sysid_nodes.ros.bayesian.recorder import TOPICS
 pytestmark = pytest.mark.ros
 
 
-def test_a_simulated_leg_is_identified_live(bench: Any, executables: Any, tmp_path: Path, project_root: Path) -> None:
+METER, PAIR = "power", "bus_voltage,bus_current"
+
+
+def relay_as_numbers(bench: Any) -> None:
+    """The meter's voltage and current once more, one by one and without a stamp."""
+    profile = qos.stream("reliable", 1000)
+    voltage, current = (bench.tester.create_publisher(Float64, f"/{topic}", profile) for topic in PAIR.split(","))
+
+    def pass_on(message: Any) -> None:
+        voltage.publish(Float64(data=message.voltage))
+        current.publish(Float64(data=-message.current))  # drawn
+
+    bench.tester.create_subscription(BatteryState, f"/{METER}", pass_on, profile)
+
+
+@pytest.mark.parametrize("power", mark_slow([METER, PAIR], but=[METER]))
+def test_a_simulated_leg_is_identified_live(
+    bench: Any, executables: Any, tmp_path: Path, project_root: Path, power: str
+) -> None:
+    if power == PAIR:
+        relay_as_numbers(bench)
     heard = bench.listen(ParameterPosterior, "/bayesian_identifier/posterior", qos.LATCHED)
     truth = tmp_path / "truth.json"
-    words = [word for name, value in VALUES.items() for word in ("-p", f"{name}:={value}")]
+    words = [word for name, value in {**VALUES, "power": power}.items() for word in ("-p", f"{name}:={value}")]
     config = str(project_root / "config" / "fourbar_bayesian.yaml")
     node = executables.start("bayesian_identifier", "--params-file", config, *words)
     motion = ("-p", "duration:=2.5", "-p", "rate:=200.0", "-p", "listeners:=1", "-p", "seed:=3")
@@ -39,6 +62,7 @@ def test_a_simulated_leg_is_identified_live(bench: Any, executables: Any, tmp_pa
     rows = zip(told.names, told.verdict, told.lower, told.upper, strict=True)
     observed = [(name, lower, upper) for name, verdict, lower, upper in rows if verdict == "observed"]
     assert len(observed) >= 10
+    assert "idle power" in [name for name, _, _ in observed], "the meter was heard"
     assert sum(lower <= hidden[name] <= upper for name, lower, upper in observed) >= 0.8 * len(observed)
     for process in (leg, node):
         executables.end(process)

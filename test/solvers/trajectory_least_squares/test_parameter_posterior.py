@@ -44,7 +44,7 @@ def test_step_is_that_of_another_program(seed: int) -> None:
     np.testing.assert_allclose(rows.equality[:, :6] @ found.step, -rows.equality[:, 6], atol=1e-9)
     # The promised decrease: -g's - s'Hs / 2 = -(g's + slack product) / 2.
     decrease = -gradient @ found.step - 0.5 * found.step @ hessian @ found.step
-    assert -0.5 * (gradient @ found.step + found.slack_product) == pytest.approx(decrease, rel=1e-6, abs=1e-9)
+    assert -0.5 * (gradient @ found.step + found.bent) == pytest.approx(decrease, rel=1e-6, abs=1e-9)
 
 
 def test_constraints_that_clash() -> None:

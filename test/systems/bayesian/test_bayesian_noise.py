@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.bayesian_log import CONFIG, leg
-from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
 from sysid_nodes.systems.bayesian import MechanismLog
-from sysid_nodes.systems.bayesian.descent import turns
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.noise import lasting_errors, noise_growth, pool_noise, pool_stated
+from sysid_nodes.systems.bayesian.noise import lasting_covariance, lasting_lags, noise_growth, pool_noise, pool_stated
+from sysid_nodes.systems.bayesian.turning import turns
 
 COUNT, KEEPS = 600, 0.8
 
@@ -35,8 +34,8 @@ def test_added_covariance_is_that_of_the_errors(period: float) -> None:
     gain = np.stack([np.ones(COUNT), np.sin(2.0 * np.pi * t / period)], axis=1)
     noise = draws(3000)
     truth = np.cov((noise @ gain).T)
-    blocks = [Influence(row[:, None], np.zeros((COUNT, 1)), gain[:, None]) for row in noise[:40]]
-    found = np.mean([gain.T @ gain + lasting_errors(own)[1] for own in blocks], axis=0)
+    added = [lasting_covariance(gain[:, None], lasting_lags(row[:, None])[1]) for row in noise[:40]]
+    found = np.mean([gain.T @ gain + own for own in added], axis=0)
     # correlations up to some tens of stages are told by 600 residuals to a fifth or so, always a little too long
     np.testing.assert_allclose(np.diag(found), np.diag(truth), rtol=0.3)
     assert truth[1, 1] > (1.5 if period > 20.0 else 1.0) * np.sum(gain[:, 1] ** 2)
@@ -44,11 +43,10 @@ def test_added_covariance_is_that_of_the_errors(period: float) -> None:
 
 def test_white_noise_adds_nothing() -> None:
     noise = np.random.default_rng(1).standard_normal((COUNT, 2))
-    times, added = lasting_errors(Influence(noise, np.zeros((COUNT, 2)), np.ones((COUNT, 2, 3))))
+    times, lags = lasting_lags(noise)
     np.testing.assert_array_equal(times, 1.0)
-    np.testing.assert_array_equal(added, 0.0)
-    short = lasting_errors(Influence(noise[:5], np.zeros((5, 2)), np.ones((5, 2, 3))))
-    np.testing.assert_array_equal(short[1], 0.0)
+    np.testing.assert_array_equal(lasting_covariance(np.ones((COUNT, 2, 3)), lags), 0.0)
+    np.testing.assert_array_equal(lasting_covariance(np.ones((5, 2, 3)), lasting_lags(noise[:5])[1]), 0.0)
 
 
 def test_noise_that_was_only_stated_does_not_count() -> None:

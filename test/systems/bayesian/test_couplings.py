@@ -14,13 +14,14 @@ from shared.bayesian_problem import ALL_TERMS, problem_and_point
 from benchmarks.bayesian_log import CONFIG, leg
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import build_robot
-from sysid_nodes.systems.bayesian.config import BayesianConfig, MechanismConfig
-from sysid_nodes.systems.bayesian.descent import turns
+from sysid_nodes.systems.bayesian import identify
+from sysid_nodes.systems.bayesian.config import BayesianConfig, DrivePriorConfig, MechanismConfig, SearchConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.held_out import _regressor
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS
+from sysid_nodes.systems.bayesian.turning import turns
 
 TURNS = 0.7
 BODIES = ((3.0, "0.02 0.1 0.01", "0.03 0.02 0.025"), (2.0, "0.1 0.03 -0.02", "0.01 0.012 0.015"))
@@ -124,6 +125,32 @@ def test_a_motor_s_speed_is_no_better_known_than_both_joints() -> None:
         assert turns(mechanism, log, at)[:, 1].all()
     log = MechanismLog(0.0, 0.01, smooth, np.zeros((400, 2)), np.full(400, np.nan))
     assert not turns(mechanism, log, at)[:, 1].any()
+
+
+def test_errors_that_follow_another_motor_are_told_of() -> None:
+    """Readings of coupled gears, identified with the coupling and without."""
+    coupled, alone = wrist(), wrist(())
+    x = constants(coupled, armature=[0.2, 0.1], viscous=[1.5, 0.8], coulomb=[0.4, 0.6])
+    t, rng = 0.01 * np.arange(500.0), np.random.default_rng(0)
+    phase = t[:, None] * [4.1, 2.7] + [0.3, 1.1]
+    q, v, a = 0.8 * np.sin(phase), 0.8 * np.cos(phase) * [4.1, 2.7], -0.8 * np.sin(phase) * np.array([4.1, 2.7]) ** 2
+    torque = coupled.torque(Motion(q, v, a, np.zeros((500, 0))), x) + 0.05 * rng.standard_normal((500, 2))
+    log = MechanismLog(0.0, 0.01, q + 1e-4 * rng.standard_normal((500, 2)), torque, np.full(500, np.nan))
+    drag = np.array([0.6, 0.0]) * v * np.abs(v)  # goes with the joint's own torque, and with no other's
+    dragged = alone.torque(Motion(q, v, a, np.zeros((500, 0))), x) + drag + 0.05 * rng.standard_normal((500, 2))
+    found = []
+    for mechanism, read in ((coupled, torque), (alone, torque), (alone, dragged)):
+        words = (f"roll:pitch:{TURNS}",) if mechanism.coupled else ()
+        config = BayesianConfig(
+            held_out=0.0, mechanism=MechanismConfig(couplings=words), drive=DrivePriorConfig(armature_sigma=0.3)
+        )
+        result = identify(replace(log, torque=read), mechanism.robot, replace(config, search=SearchConfig(starts=1)))
+        found.append([finding for finding in result.findings if "couple" in finding])
+    assert found == [
+        [],
+        ["errors at 'roll' follow the torque of 'pitch': do gears couple them (mechanism.couplings)?"],
+        [],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ from sysid_nodes.systems.bayesian.config import (
     InertiaPriorConfig,
     MechanismConfig,
 )
-from sysid_nodes.systems.bayesian.descent import turns
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.initial_motion import loop_forces
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import GROUPS
 from sysid_nodes.systems.bayesian.symmetry import symmetry_rows
+from sysid_nodes.systems.bayesian.turning import turns
 
 OWN_TERM = """import casadi
 CONSTANTS = [("stiffness", "N m/rad", 2.0, 1.0, 0.0), ("fan", "W s2", 0.3, 0.1)]

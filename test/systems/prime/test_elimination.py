@@ -26,7 +26,7 @@ def test_recovers_forces_and_velocities(start: str) -> None:
     pressed = np.tile([-0.3, 0.0, 0.0], (COUNT, CONTACTS, 1))
     guess = pressed if start == "pressed" else w + 0.02 * rng.normal(size=w.shape)
     for _ in range(10):
-        guess = solve_contacts(guess, wanted, columns, velocity, law)
+        guess = solve_contacts(guess, wanted, columns, velocity, law, 4)
     np.testing.assert_allclose(law.force(guess), law.force(w), atol=1e-3)
     np.testing.assert_allclose(contact.smooth_projection(guess, law.smoothing), velocity, atol=1e-4)
 
@@ -41,7 +41,7 @@ def test_a_share_that_nothing_decides_is_even() -> None:
     w = np.array([[[-0.9, 0.0, 0.0], [-0.1, 0.0, 0.0]]])
     velocity = np.full((1, 2, 3), 1e-5) * np.array([1.0, 0.0, 0.0])
     for _ in range(30):
-        w = solve_contacts(w, wanted, columns, velocity, law)
+        w = solve_contacts(w, wanted, columns, velocity, law, 4)
     force = law.force(w)[0, :, 0]
     np.testing.assert_allclose(force.sum(), 100.0, atol=0.1)
     np.testing.assert_allclose(force[0], force[1], rtol=0.02)
@@ -57,7 +57,7 @@ def test_contacts_that_were_taken_for_others_are_turned_over(turns: bool) -> Non
     columns = 0.05 * rng.normal(size=(COUNT, 18, 3 * CONTACTS))
     wanted = -np.einsum("kvi,ki->kv", columns, law.force(w).reshape(COUNT, -1))
     velocity = contact.smooth_projection(w, law.smoothing)
-    found = solve_contacts(-w, wanted, columns, velocity, law, turns=turns)
+    found = solve_contacts(-w, wanted, columns, velocity, law, 20 if turns else 4, turns=turns)
     missed = np.abs(law.force(found) - law.force(w))[:, :, 0].max(axis=1) > 1.0  # [N], of forces of 50 to 100
     # Half of them by the descent alone; that it leaves the others there is what turning over is for.
     assert np.count_nonzero(missed) == 0 if turns else np.count_nonzero(missed) > 4

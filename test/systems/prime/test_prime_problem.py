@@ -13,8 +13,12 @@ from shared.moving_robot import random_trajectory
 from sysid_nodes.exceptions import RobotError, SamplesError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sensors import Samples
+from sysid_nodes.solvers.trajectory_least_squares import assemble
+from sysid_nodes.solvers.trajectory_least_squares.damped_step import damped_step
+from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig, build_model
 from sysid_nodes.systems.prime.model import Model
+from sysid_nodes.systems.prime.parameter_step import curved_step
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -93,10 +97,11 @@ def test_every_derivative(law: str, rotors: bool) -> None:
 
 def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
     problem, point = problem_and_point(config())
-    fixed, constant = problem.fix_constants(), problem.model.parameters.is_constant
-    names = np.array(problem.model.parameters.names)[constant]
-    assert {"ground.tilt[0]", "joint.viscous", "links.mass"} <= set(names)
-    assert "ground.height" not in names
+    parameters = problem.model.parameters
+    fixed, constant = problem.fix_constants(), parameters.is_constant | parameters.is_shape
+    names = np.array(parameters.names)[constant]
+    assert {"ground.tilt[0]", "joint.viscous", "links.mass", "base.d1", "base.s13"} <= set(names)
+    assert not {"ground.height", "base.alpha", "base.t1"} & set(names)
     assert fixed.layout.parameters == np.count_nonzero(~constant)
     for whole, part in zip(problem.linearise(point), fixed.linearise(point), strict=True):
         np.testing.assert_array_equal(part.residual, whole.residual)
@@ -108,6 +113,26 @@ def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
     np.testing.assert_array_equal(after.theta[1:], point.theta[1:])
     last = moved(fixed, point, "parameter", (fixed.layout.parameters - 1,), 0.5)
     assert np.flatnonzero(last.theta != point.theta).tolist() == [int(np.flatnonzero(~constant)[-1])]
+
+
+def test_descents_take_the_curved_step_of_the_constants() -> None:
+    """Unless some of them are fixed, whose step is the linear model's."""
+    problem, point = problem_and_point(config())
+    for one in (problem, problem.fix_constants()):
+        blocks = one.linearise(point)
+        equations, losses = assemble(blocks, one.layout), [group.loss for group in blocks]
+        value = cost([group.residual for group in blocks], losses)
+        taken = damped_step(one, point, equations, losses, value, 1e-4, None)
+        assert taken is not None
+        parameters, inertia = one.model.parameters, one.model.config.inertia
+        corner, gradient = taken.factor.corner, taken.factor.parameter_gradient
+        if one.free is None:
+            wanted = curved_step(parameters, inertia, point.theta, corner, gradient)
+            assert wanted is not None
+            np.testing.assert_array_equal(taken.step.parameter, wanted.step)
+            assert taken.promise == pytest.approx(0.5 * (taken.slope + taken.damped - wanted.bent))
+        else:
+            np.testing.assert_array_equal(taken.step.parameter, taken.factor.step().parameter)
 
 
 def test_settling_lowers_the_cost_and_moves_nothing_else() -> None:

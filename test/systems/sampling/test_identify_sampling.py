@@ -13,10 +13,10 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
-from sysid_nodes.systems.sampling.gauss_newton import _without_steps, fit_clips
+from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
-from sysid_nodes.systems.sampling.settling import settle_starts
+from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import solve_clips
 
 ROBOT = load_robot("go2")
@@ -59,10 +59,48 @@ def test_three_steps_on_short_clips_find_the_load(walk, fit):
     assert fit.misfit < 3.0
 
 
-def test_the_covariance_is_no_smaller_than_noise_leaves_and_what_was_not_fitted_is_not_claimed(walk, fit):
-    k = walk.setting.unknowns.index["alpha:0"]
-    assert fit.covariance[k, k] > fit.plain[k, k] > 0.0
-    assert np.linalg.eigvalsh(fit.covariance).min() > -1e-12
+def test_the_covariance_is_no_smaller_than_noise_leaves_or_residuals_show_in_any_direction_nor_their_sum(ended):
+    end = ended[1].linearise()
+    found, spread = _covariance(end, end.equations, 2)[0], _spread(end, end.equations, 2)
+    told = np.diag(spread.plain) > 0.0
+    sigma = np.sqrt(np.diag(spread.plain)[told])
+
+    def shares(difference):
+        return np.linalg.eigvalsh(difference[np.ix_(told, told)] / np.outer(sigma, sigma))
+
+    prior = spread.plain @ np.diag(end.equations.information) @ spread.plain
+    assert shares(found - spread.plain).min() > -1e-6
+    assert shares(found - spread.matrix - prior).min() > -1e-6
+    assert shares(found - spread.plain).max() > 0.1, "clips differ by more than noise"
+    assert shares(spread.plain + spread.matrix - found).sum() > 0.1
+
+
+def test_where_residuals_show_no_errors_the_prior_is_counted_once(ended):
+    end = ended[1].linearise()
+    rows = end.equations.rows.copy()
+    rows[:, -1] = 0.0
+    found, _ = _covariance(end, replace(end.equations, rows=rows), 2)
+    plain = _spread(end, end.equations, 2).plain
+    assert (plain.diagonal() * end.equations.information).max() > 0.9, "one that hardly anything but the prior tells"
+    np.testing.assert_allclose(found, plain, atol=1e-9 * plain.max())
+
+
+def test_what_a_jackknife_shows_beyond_noise_is_added_in_its_own_direction():
+    unit = np.array([[4.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
+    move = np.array([2.0, -1.0, 0.0])
+    np.testing.assert_allclose(_above(np.outer(move, move) - 0.5 * unit, unit)[2], 0.0)
+    np.testing.assert_allclose(_above(np.outer(move, move), unit), np.outer(move, move), atol=1e-12)
+    np.testing.assert_allclose(_above(-0.5 * unit, unit), 0.0, atol=1e-12)
+
+
+def test_doubts_of_steps_and_of_a_search_that_did_not_end_are_in_the_covariance(walk, ended):
+    fit, end = ended[0], ended[1].linearise()
+    equations, _, doubt = _without_steps(end, walk.setting.others)
+    alone, left = _covariance(end, equations, 2)[0], end.remaining_step()
+    assert not end.converged and np.abs(left).max() > 0.0
+    units = np.sqrt(np.diag(alone) + (np.diag(alone) == 0.0))
+    true = alone + np.outer(doubt, doubt) + np.outer(left, left)
+    np.testing.assert_allclose(fit.covariance / np.outer(units, units), true / np.outer(units, units), atol=1e-6)
 
 
 def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended):
@@ -71,7 +109,8 @@ def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended
     start, known = problem.start(first)
     rollout = problem.rollout(end.parameters, first, start)
     # Outliers are those that no step would leave; how gears hold is one parameter more (Schur's complement).
-    rest = problem.residuals(end.parameters) + 2.0 * beside(walk.setting.others.finer, end)
+    half, quarter = (beside(other, end) for other in walk.setting.others[:2])
+    rest = problem.residuals(end.parameters) + 2.0 * quarter - half
     rollout = rollout._replace(residual=rest.reshape(rollout.residual.shape))
     unsure = beside(walk.setting.others.holding, end).reshape(*rollout.residual.shape, 1)
     rollout = rollout._replace(by_parameters=np.concatenate([rollout.by_parameters, unsure], axis=2))
@@ -91,15 +130,32 @@ def beside(other, end):
     return replace(end.problem, simulator=other).residuals(end.parameters) - own
 
 
-def test_the_estimate_is_of_no_step_at_all_and_doubted_by_half_of_one(walk, ended):
+def errors_of_steps(monkeypatch, end, others, order):
+    """Simulations whose residuals are off by a power of the step alone; residuals without it, and it, (C, L m)."""
+    own, loud = end.problem.residuals(end.parameters), beside(others.finer, end)
+    parts = {id(end.problem.simulator): 1.0, id(others.finer): 0.5, id(others.finest): 0.25, id(others.holding): 1.0}
+    monkeypatch.setattr(ClipProblem, "residuals", lambda p, _: own + parts[id(p.simulator)] ** order * loud)
+    return own, loud
+
+
+def test_errors_in_proportion_to_the_step_are_taken_out_and_leave_no_doubt(walk, ended, monkeypatch):
     end = replace(ended[1].linearise(), loss=None)  # which changes with the residuals
-    equations, moved, half = _without_steps(end, walk.setting.others)
-    still = end.step(end.others(end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)))[:-1]
-    assert np.abs(half).max() > 0.0
-    np.testing.assert_allclose(moved - still, 2.0 * half, rtol=1e-6, atol=1e-9)
+    own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 1)
+    equations, moved, doubt = _without_steps(end, walk.setting.others)
+    np.testing.assert_allclose(moved, end.step(end.others(own, 0.0 * loud))[:-1], rtol=1e-6, atol=1e-9)
+    assert np.abs(doubt).max() < 1e-9 * np.abs(moved).max()
     # At their solution the next step is none, but for the little that keeps hardly known starts from being solved for.
     units = np.sqrt(equations.reduced_hessian.diagonal())
     assert np.abs(units * end.step(equations)).max() < 0.05 * np.abs(units[:-1] * moved).max()
+
+
+def test_errors_that_fall_faster_than_the_step_are_doubted_by_more_than_is_left_of_them(walk, ended, monkeypatch):
+    end = replace(ended[1].linearise(), loss=None)
+    own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 2)
+    _, moved, doubt = _without_steps(end, walk.setting.others)
+    still, whole = (end.step(end.others(own + part * loud, 0.0 * loud))[:-1] for part in (0.0, 1.0))
+    np.testing.assert_allclose(moved - still, -0.125 * (whole - still), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(doubt, 0.375 * (whole - still), rtol=1e-5, atol=1e-9)
 
 
 def test_how_gears_hold_is_told_by_a_log_and_taken_out_of_it(walk, ended):
@@ -174,3 +230,29 @@ def test_a_cluster_is_asked_for_by_its_address_and_instead_of_processes(walk):
         prepare(walk.log, ROBOT, from_flat(SamplingConfig, {"scheduler": "nonsense://x"}))
     with pytest.raises(ConfigError, match="'processes' and 'scheduler' exclude one another"):
         from_flat(SamplingConfig, {"scheduler": "tcp://x:8786", "processes": 2})
+
+
+def test_a_lead_as_long_as_clips_is_refused():
+    with pytest.raises(ConfigError, match=r"'horizons\.lead' leaves nothing of the last level's clips"):
+        from_flat(SamplingConfig, {"horizons.lead": 0.1})
+
+
+def test_the_last_level_has_the_lead_that_is_asked_for_and_the_first_is_led_to(walk, monkeypatch):
+    leads, led, config = (
+        [],
+        [],
+        from_flat(SamplingConfig, SMALL | {"horizons.lead": 0.01, "horizons.iterations": (1, 1)}),
+    )
+
+    def search(problem, *args, **named):
+        leads.append(problem.lead)
+        return solve_clips(problem, *args, **named)
+
+    monkeypatch.setattr(gauss_newton, "solve_clips", search)
+    monkeypatch.setattr(
+        gauss_newton, "lead_in", lambda problem, *rest: led.append(len(leads)) or lead_in(problem, *rest)
+    )
+    own = walk.setting
+    fit_clips(walk.log, own.unknowns, own.simulator, own.guess, own.others, config)
+    assert leads == [0, 5]
+    assert led == [0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
-from sysid_nodes.systems.sampling.settling import secant, settle_starts
+from sysid_nodes.systems.sampling.settling import lead_in, secant, settle_starts
 
 LENGTH = 16
 
@@ -80,6 +80,29 @@ def test_a_simulation_that_fails_stays_where_it_is_quietly_and_the_others_settle
 def test_settling_hands_on_the_residuals_of_its_starts(walk, problem):
     settled = settle_starts(problem, walk.truth, 3)
     np.testing.assert_allclose(settled.residual, settled.problem.residuals(walk.truth), atol=1e-9)
+
+
+def test_a_start_is_led_to_by_the_time_before_where_that_fits_better(walk, problem):
+    sunk = problem.guess.copy()
+    sunk[:, 2] -= 0.02  # feet that begin in the ground, from which it throws the robot
+    whole = replace(problem, first=np.append(0, problem.first), guess=np.vstack([walk.setting.guess.at([0]), sunk]))
+    led = lead_in(whole, walk.truth, walk.setting.guess)
+    assert (misfit(led.residuals(walk.truth))[1:] < 0.5 * misfit(whole.residuals(walk.truth))[1:]).all()
+    np.testing.assert_array_equal(led.guess[0], whole.guess[0], "there is no time before the first reading")
+    settled = settle_starts(problem, walk.truth, 6).problem
+    np.testing.assert_array_equal(lead_in(settled, walk.truth, walk.setting.guess).guess, settled.guess)
+
+
+def test_what_leads_in_to_a_clip_is_simulated_and_not_compared(walk, problem):
+    first = LENGTH * np.arange(len(problem.first))
+    whole, later = (replace(problem, lead=lead).rollout(walk.truth, first, problem.start(first)[0]) for lead in (0, 5))
+    for full, part in zip(whole, later, strict=True):
+        full, part = (rows.reshape(len(first), LENGTH, -1) for rows in (full, part))
+        assert np.abs(full[:, :5]).max() > 0.0
+        np.testing.assert_array_equal(part[:, :5], 0.0)
+        np.testing.assert_array_equal(part[:, 5:], full[:, 5:])
+    residual = replace(problem, lead=5).residuals(walk.truth)
+    np.testing.assert_allclose(residual.ravel(), later.residual.ravel(), atol=1e-9)
 
 
 def test_a_secant_agrees_with_the_last_step_and_keeps_what_is_across_it():

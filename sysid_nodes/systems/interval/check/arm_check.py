@@ -122,7 +122,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
     findings += sign_and_unit(fit, config, robot.joint_names, start) if long else gross_findings(robot, config, samples)
     allowed = _stated_error(config, robot, samples)
     if long and not any(item.kind in _SPOILING for item in findings) and not config.calibration:
-        findings += unread_torques(fit, means, means.rigid(theta), allowed, robot)
+        findings += unread_torques(fit, means, allowed, robot, body)
         findings += wrist(fit, robot, config, start)
         findings += friction_and_offset(fit, means, allowed, robot, config)
         if not findings and signals.stride == 1:  # of a thinned record nobody knows a window's mean torque

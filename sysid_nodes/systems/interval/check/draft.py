@@ -135,9 +135,8 @@ def _unread_joints(rounds: CheckRounds) -> dict[str, float]:
     """Joints whose efforts tell nothing of their torques, and a bound on the error that allows for that [N m]."""
     check, robot = rounds.last, rounds.robot
     assert check.fit is not None and check.means is not None
-    theta = robot.inertial_parameters()
-    theta[robot.body_index(rounds.config.body)] = check.fit.body
-    found = unread_torques(check.fit, check.means, check.means.rigid(theta), np.zeros(robot.n), robot)
+    body = robot.body_index(rounds.config.body)
+    found = unread_torques(check.fit, check.means, np.zeros(robot.n), robot, body)
     return {mend.joint: float(mend.value) for finding in found for mend in finding.mends}
 
 

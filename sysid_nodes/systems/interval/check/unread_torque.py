@@ -43,28 +43,35 @@ def is_stated_unread(robot: Robot, torque_absolute: Array) -> npt.NDArray[np.boo
     return np.asarray(np.isfinite(limit) & (limit > 0.0) & (torque_absolute >= limit))
 
 
-def unread_torques(fit: ArmFit, means: WindowMeans, needed: Array, allowed: Array, robot: Robot) -> list[Finding]:
+def unread_torques(fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot, body: int) -> list[Finding]:
     """A finding for each joint whose effort lacks most of the torque that its motion and weight need.
 
     Args:
         fit: of the arm.
         means: of the windows it was made of.
-        needed: (W, n) rigid torque by the description and the body as fitted [N m].
         allowed: (n,) torque error that is stated [N m]; joints where it covers the limit are known to be unread.
         robot: the arm; the limits of its torques are what would mend it.
+        body: index of the link that may carry something. It is looked at as described and as fitted: a joint has to
+            lack the torque of both, for the last joints' is mostly that link's.
     """
-    stated = is_stated_unread(robot, allowed)
+    stated, described = is_stated_unread(robot, allowed), robot.inertial_parameters()
+    fitted = described.copy()
+    fitted[body] = fit.body
+    needs = [means.rigid(theta) for theta in (fitted, described)]
     found = []
     for k, joint in enumerate(robot.joint_names):
         # At rest friction holds what it likes of the weight; a constant signal has a finding of its own.
         moves = np.abs(means.motion[:, k, 0]) > MOVES
-        reading, own = means.reading[moves, k] / fit.unit[k], needed[moves, k]
+        reading = means.reading[moves, k] / fit.unit[k]
         too_little = moves.sum() < _FEWEST or np.ptp(means.place[moves, k]) < STILL
         if stated[k] or too_little or np.ptp(reading) <= _CONSTANT * np.abs(reading).max():
             continue
-        alone = fit_joint(means.t[moves], reading, own, means.motion[moves, k])
-        if said := _lack(alone, own, reading, float(allowed[k])):
-            found.append(_finding(joint, said, float(robot.limits.torque[k]), float(means.t[0, 0])))
+        lacks = []
+        for own in (needed[moves, k] for needed in needs):
+            alone = fit_joint(means.t[moves], reading, own, means.motion[moves, k])
+            lacks.append(_lack(alone, own, reading, float(allowed[k])))
+        if all(lacks):
+            found.append(_finding(joint, lacks[0], float(robot.limits.torque[k]), float(means.t[0, 0])))
     return found
 
 

@@ -91,29 +91,30 @@ def test_a_payload_that_such_a_joint_does_not_show_stays_inside(arm: Problem, tm
 
 
 @pytest.mark.parametrize(
-    ("mean", "moves", "allowed", "lacks"),
+    ("mean", "moves", "allowed", "link", "lacks"),
     [
-        (1.0, True, 5.0, True),
-        (1.0, True, 100.0, False),  # the stated error covers it
-        (1.0, False, 5.0, False),  # at rest a worm gear holds the weight
-        (120.0, True, 5.0, False),  # an offset, of which others speak
+        (1.0, True, 5.0, 0, True),
+        (1.0, True, 100.0, 0, False),  # the stated error covers it
+        (1.0, False, 5.0, 0, False),  # at rest a worm gear holds the weight
+        (120.0, True, 5.0, 0, False),  # an offset, of which others speak
+        (1.0, True, 5.0, 6, False),  # by what is described of the last link, but not by what was fitted of it
     ],
 )
 def test_a_weight_that_never_changes_has_to_be_read_as_well(
-    mean: float, moves: bool, allowed: float, lacks: bool
+    mean: float, moves: bool, allowed: float, link: int, lacks: bool
 ) -> None:
     """A lift carries the same wherever it is: no motion tells what share of it is read."""
     rng = np.random.default_rng(3)
     robot, count = load_robot("kinova_gen3"), 60
     t = 0.2 * np.arange(count)[:, None] + np.array([0.0, 0.2])
-    needed, reading = np.zeros((count, 7)), np.zeros((count, 7))
-    needed[:, 0] = 180.0 + 0.02 * rng.normal(size=count)
+    needed, reading = np.zeros((count, 7, 70)), np.zeros((count, 7))
+    needed[:, 0, 10 * link] = (180.0 + 0.02 * rng.normal(size=count)) / robot.inertial_parameters()[link, 0]
     reading[:, 0] = mean + 0.2 * np.resize([1.0, -1.0, -1.0, 1.0], count)
     motion = np.zeros((count, 7, 3))
     motion[:, 0, :2] = (np.sign(np.sin(t[:, 0])) * float(moves))[:, None]
     place = np.sin(t[:, :1]) * np.ones(7)
-    means = WindowMeans(t, reading, np.zeros((count, 7, 70)), motion, place, np.zeros((count, 7, 2)))
+    means = WindowMeans(t, reading, needed, motion, place, np.zeros((count, 7, 2)))
     fit = ArmFit((), np.zeros(10), np.zeros(10), np.ones(7))
-    found = unread_torques(fit, means, needed, np.full(7, allowed), robot)
+    found = unread_torques(fit, means, np.full(7, allowed), robot, 6)
     assert [finding.subject for finding in found] == ["joint_1"] * lacks
     assert all(" in the mean where the described links need 180: " in finding.message for finding in found)
