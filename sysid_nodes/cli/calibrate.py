@@ -35,6 +35,7 @@ from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
+from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import (
@@ -47,6 +48,7 @@ from sysid_nodes.systems.interval.calibration_file import (
     save_calibration,
 )
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.noise import unread_joints
 from sysid_nodes.systems.interval.posterior_calibration import calibration_of, exclusions, with_estimate
 
 _POSTERIORS = "bayesian."
@@ -119,6 +121,12 @@ def _calibration(
     """By the method; None, with lines on stderr, where runs, priors and methods exclude each other."""
     bare = [run for run in runs if run.mass == 0.0]
     samples, names = [run.samples for run in bare], ", ".join(run.name for run in bare)
+    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, robot.n, "noise.torque_absolute"))
+    if method != INTERVAL and unread.any():
+        joint = robot.joint_names[int(np.argmax(unread))]
+        raise ConfigError(
+            f"method {method} takes efforts for torques; by 'noise.torque_absolute' that of '{joint}' tells nothing"
+        )
     if method != INTERVAL:  # a posterior has a friction law of its own, and both must have the same
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
     if method == BAYESIAN:

@@ -36,12 +36,11 @@ from sysid_nodes.solvers.polytope import Polytope
 from sysid_nodes.systems.interval.calibration_file import Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import estimate, excess, held_out_excess, partial_fits
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
-from sysid_nodes.systems.interval.check.unread_torque import is_stated_unread
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.systems.interval.estimate.robot_belief import Bare, predicting_point, statistical_belief
 from sysid_nodes.systems.interval.missing_samples import MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
-from sysid_nodes.systems.interval.noise import Noise
+from sysid_nodes.systems.interval.noise import Noise, unread_joints
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.row_builder import RowBuilder
 from sysid_nodes.systems.interval.torque_models import plain_least_squares
@@ -107,7 +106,8 @@ def calibrate(
     rows = _rows_of_all(robot, config, runs, loads, centre, radius)
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    bare = Bare(n, body, centre, radius, config.prior.bounds)
+    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, n, "noise.torque_absolute"))
+    bare = Bare(n, body, centre, radius, config.prior.bounds, unread)
     belief, _ = statistical_belief(bare, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
     plain = plain_least_squares(unloaded, centre[14 * n :])
@@ -176,7 +176,8 @@ def _transmitted_torque(
     power: Array,
 ) -> TransmittedTorque:
     """Torque that drives transmit, by the unloaded runs alone, so that a run with a known mass only adds rows."""
-    bare = Bare(robot.n, robot.body_index(config.body), centre, radius, config.prior.bounds)
+    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, robot.n, "noise.torque_absolute"))
+    bare = Bare(robot.n, robot.body_index(config.body), centre, radius, config.prior.bounds, unread)
     return TransmittedTorque.of_point(statistical_belief(bare, unloaded)[0].point, power)
 
 
@@ -267,7 +268,7 @@ def _torque_error(
     the stated error covers whatever a joint can exert it stays: unloaded runs say nothing of what is not read.
     """
     stated = per_joint(noise.torque_absolute, robot.n, "noise.torque_absolute")
-    least = np.where(is_stated_unread(robot, stated), stated, 0.0)
+    least = np.where(unread_joints(robot, stated), stated, 0.0)
     windows = run_windows(rows)
     own = [k for k, run in enumerate(runs) if run.mass == 0.0]
     bare = system if len(own) == len(runs) else system.of_unloaded()

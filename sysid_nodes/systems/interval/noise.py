@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.known_robot import per_joint
+from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import NoiseConfig
 
 Array = npt.NDArray[np.float64]
@@ -72,3 +73,9 @@ class Noise:
             itemised=config.model == "itemised",
             until=config.torque_interpolation == "until",
         )
+
+
+def unread_joints(robot: Robot, torque_absolute: Array) -> npt.NDArray[np.bool_]:
+    """(n,) joints whose stated torque error (n,) [N m or N] covers whatever they can exert: nothing rests on them."""
+    limit = robot.limits.torque
+    return np.asarray(np.isfinite(limit) & (limit > 0.0) & (torque_absolute >= limit))

@@ -41,7 +41,7 @@ from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
-from sysid_nodes.systems.interval.noise import Noise
+from sysid_nodes.systems.interval.noise import Noise, unread_joints
 from sysid_nodes.systems.interval.prediction import TorqueArchive, TorquePrediction
 from sysid_nodes.systems.interval.reach import Reach
 from sysid_nodes.systems.interval.relaxation import calibrated_assumptions, unstated_assumptions
@@ -120,7 +120,12 @@ class IntervalPipeline:
         self._spans = WindowSpans(config.set_membership.spans if with_spans else 1)
         self._method = build_method(self.unknowns, config, self.calibration)
         self._meter = ExcitationMeter(config.prior.bounds)
-        self._estimator = StatisticalEstimator(self.unknowns, self._belief(), stated=self.calibration is None)
+        self._estimator = StatisticalEstimator(
+            self.unknowns,
+            self._belief(),
+            stated=self.calibration is None,
+            unread=unread_joints(self.robot, self.noise.torque_absolute),
+        )
         self._archive = TorqueArchive(self.unknowns)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()

@@ -153,3 +153,13 @@ def test_a_real_ur10e_weighs_what_it_carries(tmp_path: Path, method: str) -> Non
     assert mass["lower"] < 2.805 < mass["upper"]
     assert mass["likely_lower"] < 2.805 < mass["likely_upper"]
     assert abs(mass["nominal"] - 2.805) < 0.03 * 2.805
+
+
+@pytest.mark.parametrize("method", ["bayesian", "both"])
+def test_a_joint_whose_effort_tells_nothing_is_for_the_other_method(
+    folder: Path, method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unread = "--set=noise.torque_absolute=[1.0, 1.0, 1.0, 1.0, 1.0, 60.0]"
+    assert calibrate(folder, "--method", method, unread, *QUICK) == 2
+    said = capsys.readouterr().err
+    assert f"method {method} takes efforts for torques; by 'noise.torque_absolute' that of 'wrist_3_joint'" in said

@@ -14,6 +14,7 @@ from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.systems.interval.check.arm_fit import STILL, ArmFit
 from sysid_nodes.systems.interval.check.joint_fit import JointFit, fit_joint
 from sysid_nodes.systems.interval.check.window_means import MOVES, WindowMeans
+from sysid_nodes.systems.interval.noise import unread_joints
 
 Array = npt.NDArray[np.float64]
 
@@ -37,12 +38,6 @@ _FEWEST = 12
 """Windows in motion that it takes."""
 
 
-def is_stated_unread(robot: Robot, torque_absolute: Array) -> npt.NDArray[np.bool_]:
-    """(n,) joints whose stated torque error (n,) [N m or N] covers whatever they can exert: nothing rests on them."""
-    limit = robot.limits.torque
-    return np.asarray(np.isfinite(limit) & (limit > 0.0) & (torque_absolute >= limit))
-
-
 def unread_torques(fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot, body: int) -> list[Finding]:
     """A finding for each joint whose effort lacks most of the torque that its motion and weight need.
 
@@ -54,7 +49,7 @@ def unread_torques(fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot
         body: index of the link that may carry something. It is looked at as described and as fitted: a joint has to
             lack the torque of both, for the last joints' is mostly that link's.
     """
-    stated, described = is_stated_unread(robot, allowed), robot.inertial_parameters()
+    stated, described = unread_joints(robot, allowed), robot.inertial_parameters()
     fitted = described.copy()
     fitted[body] = fit.body
     needs = [means.rigid(theta) for theta in (fitted, described)]

@@ -73,10 +73,13 @@ class StatisticalEstimator:
         belief: about the known robot, (16 n) parameters.
         stated: the belief is stated boxes and no more (`before_any_data`). Their errors may be all alike: to the
             intervals they add what they do at worst.
+        unread: (n,) joints whose torque readings tell nothing; None: every joint's do.
     """
 
-    def __init__(self, unknowns: Unknowns, belief: Belief, *, stated: bool = False) -> None:
-        self._unknowns = unknowns
+    def __init__(
+        self, unknowns: Unknowns, belief: Belief, *, stated: bool = False, unread: npt.NDArray[np.bool_] | None = None
+    ) -> None:
+        self._unknowns, self._unread = unknowns, unread
         prior = unknowns.prior
         self._box = np.zeros(len(belief.point) + 10)
         if stated:
@@ -89,7 +92,7 @@ class StatisticalEstimator:
 
     def add(self, rows: MomentumRows) -> None:
         """Takes the rows of new windows; fits anew when they have become enough more."""
-        model = WindowModel.of_rows(rows, self._unknowns.body, 0)
+        model = WindowModel.of_rows(rows, self._unknowns.body, 0, self._unread)
         taken = np.flatnonzero((self._seen + np.arange(len(rows.t))) % self._stride == 0)
         self._seen += len(rows.t)
         if taken.size:

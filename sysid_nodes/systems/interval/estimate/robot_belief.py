@@ -43,6 +43,7 @@ class Bare:
         body: joint that carries the payloads.
         centre, radius: (15 n,) box of its parameters.
         prior: box of what may be on that joint's link.
+        unread: (n,) joints whose torque readings tell nothing; None: every joint's do.
     """
 
     n: int
@@ -50,6 +51,7 @@ class Bare:
     centre: Array
     radius: Array
     prior: Bounds
+    unread: npt.NDArray[np.bool_] | None = None
 
     def before(self, links: float = 1.0, gain: float = 0.0) -> Belief:
         """Belief (16 n) before any data.
@@ -127,7 +129,7 @@ def _windows(
     models, payloads = [], 0
     for run, load in zip(rows, loads or [_NOTHING] * len(rows), strict=True):
         loaded = load.upper[0] > 0.0
-        models.append(WindowModel.of_rows(run, bare.body, payloads if loaded else -1))
+        models.append(WindowModel.of_rows(run, bare.body, payloads if loaded else -1, bare.unread))
         if loaded:
             before = before.and_also(Belief.gaussian(load.centre, load.half_width))
             payloads += 1

@@ -22,6 +22,8 @@ from sysid_nodes.systems.interval.momentum_rows import CAUSES, FRICTION_SIGN, Mo
 Array = npt.NDArray[np.float64]
 
 _SMALLEST_GAIN = 1e-3
+_UNREAD = 1e9
+"""Torque that may be added to a reading that tells nothing [N m]: it has no weight, and still a number."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,14 @@ class WindowModel:
     load: npt.NDArray[np.intp]
 
     @classmethod
-    def of_rows(cls, rows: MomentumRows, body: int, load: int) -> WindowModel:
-        """Windows of one run whose added body is the load-th theta; -1: none."""
+    def of_rows(
+        cls, rows: MomentumRows, body: int, load: int, unread: npt.NDArray[np.bool_] | None = None
+    ) -> WindowModel:
+        """Windows of one run whose added body is the load-th theta; -1: none. Joints that are unread tell nothing."""
         duration = (rows.t[:, 1] - rows.t[:, 0])[:, None]
         unsure = rows.radius[:, :, CAUSES.index(FRICTION_SIGN)] / duration
+        if unread is not None:
+            unsure = np.where(unread, _UNREAD, unsure)
         count, n, _ = rows.coefficients.shape
         return cls(n, body, rows.coefficients[:, :, : 15 * n] / duration[:, :, None], unsure, np.full(count, load))
 

@@ -91,6 +91,9 @@ def test_a_payload_that_such_a_joint_does_not_show_stays_inside(
         result = IntervalPipeline(arm.robot, replace(config, calibration=str(file))).identify(carried)
         holds = ((result.lower <= LOAD) & (result.upper >= LOAD)).all()
         inside[name] = holds and result.status in (Status.PROVEN, Status.NOT_EXCITED)
+        if name == "stated":
+            assert result.estimate is not None
+            assert ((result.estimate.lower <= LOAD) & (result.estimate.upper >= LOAD)).all()
     assert inside == {"stated": True, "taken for its torque": False}
 
 
