@@ -35,7 +35,6 @@ from sysid_nodes.cli.interval.samples import read_samples
 from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
-from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate
 from sysid_nodes.systems.interval.calibration_file import (
@@ -121,7 +120,7 @@ def _calibration(
     """By the method; None, with lines on stderr, where runs, priors and methods exclude each other."""
     bare = [run for run in runs if run.mass == 0.0]
     samples, names = [run.samples for run in bare], ", ".join(run.name for run in bare)
-    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, robot.n, "noise.torque_absolute"))
+    unread = unread_joints(robot, config.noise.torque_absolute)
     if method != INTERVAL and unread.any():
         joint = robot.joint_names[int(np.argmax(unread))]
         raise ConfigError(

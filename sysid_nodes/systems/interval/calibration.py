@@ -106,7 +106,7 @@ def calibrate(
     rows = _rows_of_all(robot, config, runs, loads, centre, radius)
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, n, "noise.torque_absolute"))
+    unread = unread_joints(robot, config.noise.torque_absolute)
     bare = Bare(n, body, centre, radius, config.prior.bounds, unread)
     belief, _ = statistical_belief(bare, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
@@ -176,7 +176,7 @@ def _transmitted_torque(
     power: Array,
 ) -> TransmittedTorque:
     """Torque that drives transmit, by the unloaded runs alone, so that a run with a known mass only adds rows."""
-    unread = unread_joints(robot, per_joint(config.noise.torque_absolute, robot.n, "noise.torque_absolute"))
+    unread = unread_joints(robot, config.noise.torque_absolute)
     bare = Bare(robot.n, robot.body_index(config.body), centre, radius, config.prior.bounds, unread)
     return TransmittedTorque.of_point(statistical_belief(bare, unloaded)[0].point, power)
 
@@ -267,8 +267,7 @@ def _torque_error(
     A run with a known mass is to narrow, not to widen: it counts where it refutes a bound, and without margin. Where
     the stated error covers whatever a joint can exert it stays: unloaded runs say nothing of what is not read.
     """
-    stated = per_joint(noise.torque_absolute, robot.n, "noise.torque_absolute")
-    least = np.where(unread_joints(robot, stated), stated, 0.0)
+    least = np.where(unread_joints(robot, noise.torque_absolute), noise.torque_absolute, 0.0)
     windows = run_windows(rows)
     own = [k for k, run in enumerate(runs) if run.mass == 0.0]
     bare = system if len(own) == len(runs) else system.of_unloaded()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.joint_vector import Numbers
 from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.config import NoiseConfig
@@ -75,7 +76,12 @@ class Noise:
         )
 
 
-def unread_joints(robot: Robot, torque_absolute: Array) -> npt.NDArray[np.bool_]:
-    """(n,) joints whose stated torque error (n,) [N m or N] covers whatever they can exert: nothing rests on them."""
+def unread_joints(robot: Robot, torque_absolute: Numbers | Array) -> npt.NDArray[np.bool_]:
+    """(n,) joints whose stated torque error [N m or N] covers whatever they can exert: nothing rests on them.
+
+    Raises:
+        ConfigError: the number of errors is neither 1 nor n.
+    """
     limit = robot.limits.torque
-    return np.asarray(np.isfinite(limit) & (limit > 0.0) & (torque_absolute >= limit))
+    stated = per_joint(tuple(float(error) for error in torque_absolute), robot.n, "noise.torque_absolute")
+    return np.asarray(np.isfinite(limit) & (limit > 0.0) & (stated >= limit))

@@ -30,7 +30,6 @@ _SURELY = 4.0
 _CLEARLY = 5.0
 """How many times what the fit leaves the torque needed must be; errors of the accelerations look like a lack, too."""
 
-
 _CONSTANT = 1e-9
 """Relative change of a constant signal's window means, which are integrals."""
 
@@ -52,7 +51,7 @@ def unread_torques(fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot
     stated, described = unread_joints(robot, allowed), robot.inertial_parameters()
     fitted = described.copy()
     fitted[body] = fit.body
-    needs = [means.rigid(theta) for theta in (fitted, described)]
+    needs = np.array([means.rigid(theta) for theta in (fitted, described)])
     found = []
     for k, joint in enumerate(robot.joint_names):
         # At rest friction holds what it likes of the weight; a constant signal has a finding of its own.
@@ -61,12 +60,10 @@ def unread_torques(fit: ArmFit, means: WindowMeans, allowed: Array, robot: Robot
         too_little = moves.sum() < _FEWEST or np.ptp(means.place[moves, k]) < STILL
         if stated[k] or too_little or np.ptp(reading) <= _CONSTANT * np.abs(reading).max():
             continue
-        lacks = []
-        for own in (needed[moves, k] for needed in needs):
-            alone = fit_joint(means.t[moves], reading, own, means.motion[moves, k])
-            lacks.append(_lack(alone, own, reading, float(allowed[k])))
-        if all(lacks):
-            found.append(_finding(joint, lacks[0], float(robot.limits.torque[k]), float(means.t[0, 0])))
+        t, motion, most = means.t[moves], means.motion[moves, k], float(allowed[k])
+        lacks = (_lack(fit_joint(t, reading, own, motion), own, reading, most) for own in needs[:, moves, k])
+        if (said := next(lacks)) and all(lacks):
+            found.append(_finding(joint, said, float(robot.limits.torque[k]), float(means.t[0, 0])))
     return found
 
 
