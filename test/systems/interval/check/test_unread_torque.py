@@ -35,10 +35,10 @@ def arm() -> Problem:
     return bare_arm(np.random.default_rng(8), UR10)
 
 
-def deaden(samples: JointSamples, joint: int) -> JointSamples:
-    """The effort of a joint reads hundredths that mean nothing."""
+def deaden(samples: JointSamples, joint: int, garbage: float = 1.0) -> JointSamples:
+    """The effort of a joint reads hundredths that mean nothing, or so many times that."""
     tau = samples.tau.copy()
-    tau[:, joint] = 0.02 * np.random.default_rng(1).normal(size=len(tau))
+    tau[:, joint] = 0.02 * garbage * np.random.default_rng(1).normal(size=len(tau))
     return JointSamples(samples.names, samples.t, samples.q, samples.qd, tau)
 
 
@@ -97,31 +97,54 @@ def test_a_payload_that_such_a_joint_does_not_show_stays_inside(
     assert inside == {"stated": True, "taken for its torque": False}
 
 
+def test_what_such_a_joint_reads_changes_no_estimate(arm: Problem, tmp_path: Path) -> None:
+    limit = arm.robot.limits.torque[DEAD]
+    config = replace(UR10, noise=replace(UR10.noise, torque_absolute=tuple(limit * (np.arange(6) == DEAD))))
+    beliefs, estimates = [], []
+    for garbage in (1.0, 100.0):
+        rng = np.random.default_rng(8)
+        bare = deaden(unloaded_run(arm, rng).samples, DEAD, garbage)
+        found = calibrate(arm.robot, config, [Run(bare, 0.0, "bare")])
+        beliefs.append(found.belief.point[:60])
+        if not estimates:
+            save_calibration(found, tmp_path / "calibration.json")
+        own = replace(config, calibration=str(tmp_path / "calibration.json"))
+        carries = loaded(arm, LOAD, SineMotion.random(rng, 6))
+        result = IntervalPipeline(arm.robot, own).identify(deaden(unloaded_run(carries, rng).samples, DEAD, garbage))
+        assert result.estimate is not None
+        estimates.append([result.estimate.lower, result.estimate.upper])
+    np.testing.assert_allclose(*beliefs, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(*estimates, rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.parametrize(
-    ("mean", "moves", "allowed", "link", "lacks"),
+    ("mean", "moves", "allowed", "link", "fitted", "lacks"),
     [
-        (1.0, True, 5.0, 0, True),
-        (1.0, True, 100.0, 0, False),  # the stated error covers it
-        (1.0, False, 5.0, 0, False),  # at rest a worm gear holds the weight
-        (120.0, True, 5.0, 0, False),  # an offset, of which others speak
-        (1.0, True, 5.0, 6, False),  # by what is described of the last link, but not by what was fitted of it
+        (1.0, True, 5.0, 0, 0.0, True),
+        (1.0, True, 100.0, 0, 0.0, False),  # the stated error covers it
+        (1.0, False, 5.0, 0, 0.0, False),  # at rest a worm gear holds the weight
+        (120.0, True, 5.0, 0, 0.0, False),  # an offset, of which others speak
+        (1.0, True, 5.0, 6, 1.0, True),
+        (1.0, True, 5.0, 6, 0.0, False),  # by what is described of the last link, but not by what was fitted of it
+        (1.8, True, 0.0, 6, 100.0, False),  # the other way round: 1.8 are described
     ],
 )
 def test_a_weight_that_never_changes_has_to_be_read_as_well(
-    mean: float, moves: bool, allowed: float, link: int, lacks: bool
+    mean: float, moves: bool, allowed: float, link: int, fitted: float, lacks: bool
 ) -> None:
     """A lift carries the same wherever it is: no motion tells what share of it is read."""
     rng = np.random.default_rng(3)
     robot, count = load_robot("kinova_gen3"), 60
     t = 0.2 * np.arange(count)[:, None] + np.array([0.0, 0.2])
     needed, reading = np.zeros((count, 7, 70)), np.zeros((count, 7))
-    needed[:, 0, 10 * link] = (180.0 + 0.02 * rng.normal(size=count)) / robot.inertial_parameters()[link, 0]
-    reading[:, 0] = mean + 0.2 * np.resize([1.0, -1.0, -1.0, 1.0], count)
+    described = 180.0 / max(fitted, 1.0)
+    needed[:, 0, 10 * link] = described * (1.0 + 1e-4 * rng.normal(size=count)) / robot.inertial_parameters()[link, 0]
+    reading[:, 0] = mean + 0.02 * np.resize([1.0, -1.0, -1.0, 1.0], count)
     motion = np.zeros((count, 7, 3))
     motion[:, 0, :2] = (np.sign(np.sin(t[:, 0])) * float(moves))[:, None]
     place = np.sin(t[:, :1]) * np.ones(7)
     means = WindowMeans(t, reading, needed, motion, place, np.zeros((count, 7, 2)))
-    fit = ArmFit((), np.zeros(10), np.zeros(10), np.ones(7))
+    fit = ArmFit((), fitted * robot.inertial_parameters()[6], np.zeros(10), np.ones(7))
     found = unread_torques(fit, means, np.full(7, allowed), robot, 6)
     assert [finding.subject for finding in found] == ["joint_1"] * lacks
     assert all(" in the mean where the described links need 180: " in finding.message for finding in found)
