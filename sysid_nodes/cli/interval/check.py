@@ -131,9 +131,10 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         own = own if moves else f"{'-':>8} {'-':>8} {'-':>8} {'-':>7}"
         sign = "?" if fit.evidence <= SURE else "+" if fit.sign > 0 else "-"
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
+        ratio = "-" if unit is None or np.isnan(unit.ratio) else f"{unit.ratio:.4g}"
         yield (
             f"{name:<{width}} {position:>8} {'-' if unit is None else unit.speed:>8} "
-            f"{float('nan') if unit is None else unit.ratio:>8.4g} {sign:>4} {odds:>9} "
+            f"{ratio:>8} {sign:>4} {odds:>9} "
             f"{weight:>14} {own} {fit.rms / factor:>7.3g}"
         )
 

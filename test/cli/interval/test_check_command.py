@@ -49,6 +49,18 @@ def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: p
     assert mass["lower"] <= gen3.theta[0] <= mass["upper"]
 
 
+def test_a_joint_that_rests_has_a_dash_for_what_it_does_not_tell(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = gen3.samples(10.0 + np.arange(400) / 200.0)
+    rests = np.arange(7) == 6
+    still = replace(samples, q=np.where(rests, 0.3, samples.q), qd=np.where(rests, 0.0, samples.qd))
+    main(["check", str(record(tmp_path / "bag", still)), *PAPER])
+    told = capsys.readouterr().out
+    assert next(line for line in told.splitlines() if line.startswith("joint_7")).split()[3] == "-"
+    assert "nan" not in told
+
+
 def test_turns_of_positions_in_degrees_are_not_taken_for_jumps(
     gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
