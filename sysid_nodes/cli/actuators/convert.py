@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a rosbag2 of a table: of positions, velocities and torques, or of commands and encoders, for 'sysid replay'.
 
-A NumPy archive has the arrays t, q, tau and, better, qd (else it is the positions' central differences), or time, dof_pos and des_dof_pos (or t, q, command) and may have kp,
-kd, joint_names; the columns of one without names are the robot's joints in order. A .csv has the columns t and, of each
-joint, q_NAME, qd_NAME and effort_NAME, or q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With
-commands comes a parameter file beside the bag.
+A NumPy archive has the arrays t, q, tau and, better, qd (else it is the positions' central differences), or time,
+dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the columns of one without names are the
+robot's joints in order. A .csv has the columns t and, of each joint, q_NAME, effort_NAME and, better, qd_NAME, or
+q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With commands comes a parameter file beside
+the bag.
 
 examples:
   sysid convert run.npz --robot kinova_gen3 --out bags/run

@@ -125,10 +125,10 @@ class StatisticalEstimator:
     def estimate(self, bounds: Bounds) -> Estimate | None:
         """Confidence intervals inside the bounds and what was estimated with the body; None before any data.
 
-        Where the fit leaves the bounds, or is no physical body, its interval hardly meets what is possible, and looks the
-        surer the worse it fits (M. Mandelkern, Setting confidence intervals for bounded parameters, Stat. Sci. 17, 2002).
-        The nominal body, the nearest that is possible, is off by no more than the fit in the fit's own metric; so the
-        interval is as wide about both.
+        Where the fit leaves the bounds, or is no physical body, its interval hardly meets what is possible, and looks
+        the surer the worse it fits (M. Mandelkern, Setting confidence intervals for bounded parameters, Stat. Sci. 17,
+        2002). The nominal body, the nearest that is possible, is off by no more than the fit in the fit's own metric;
+        so the interval is as wide about both.
         """
         if self._fit is None:
             return None
