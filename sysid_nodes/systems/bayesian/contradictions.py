@@ -18,7 +18,7 @@ from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
 from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation
-from sysid_nodes.systems.bayesian.parameters import Parameters
+from sysid_nodes.systems.bayesian.parameters import MOST_SIGMA, Parameters
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -26,7 +26,6 @@ BoolArray = npt.NDArray[np.bool_]
 LASTING = 3.0
 """Stages for which residuals keep, from which on the model misses something worth a line."""
 
-_PRIOR = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
 _CHANCE = 1e-4  # that a robot of the prior has constants, all together, as far from it as a log's
 _SCALE = 5.0  # sigmas between the scale of torque readings that a log shows and the one that is known
 _ANY = 3.0  # prior sigma of that scale, which says next to nothing
@@ -60,7 +59,7 @@ def contradictions(
             *found,
         )
     far = max((row for row in rows if not row.active), key=_distance, default=None)
-    if far is not None and _distance(far) > _PRIOR:
+    if far is not None and _distance(far) > MOST_SIGMA:
         unit = "" if far.unit == "1" else f" {far.unit}"
         within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}]{unit}"
         found = (f"'{far.name}' is {far.mean:.3g}{unit}, before the log it was in {within}", *found)

@@ -43,6 +43,9 @@ LUGRE_TERMS = ("coulomb", "stiction", "viscous", "stribeck_speed", "deflection")
 """Coefficients of models.lugre."""
 LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 """Constants that are kept as logarithms."""
+MOST_SIGMA = 6.0
+"""Prior sigmas between prior and posterior mean that no honest prior shows."""
+
 _GUESS = 1.0  # sigma of the logarithm of a size that the description does not give
 _POSITIVE = ("coulomb", "stiction", "viscous", "load_friction", "armature", "loss")
 
@@ -205,6 +208,8 @@ def build_parameters(
     total = config.inertia.total_mass or None
     if total is not None and not bodies.any():
         raise ConfigError("'inertia.total_mass' needs links whose inertia is unknown")
+    if total is not None:
+        _check_total(total, np.exp(2.0 * eta[:, 0]), bodies, MOST_SIGMA * config.inertia.mass_sigma)
     further = (*user, *contact)
     means = np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in further)])
     rows = symmetry_rows(config.inertia.symmetric, links, bodies, eta, spread)
@@ -224,6 +229,16 @@ def build_parameters(
         contact,
         hidden,
     )
+
+
+def _check_total(total: float, masses: Array, unknown: BoolArray, most: float) -> None:
+    """Refuses a total [kg] that masses (n,), the unknown ones off by a factor e^most, cannot make up."""
+    free, fixed = masses[unknown].sum(), masses[~unknown].sum()
+    if not fixed + free * np.exp(-most) <= total <= fixed + free * np.exp(most):
+        raise ConfigError(
+            f"'inertia.total_mass' is {total:g} kg, the links are described with {masses.sum():.3g} kg: more than "
+            f"{MOST_SIGMA:g} of 'inertia.mass_sigma' apart"
+        )
 
 
 def _motors(robot: Robot, config: BayesianConfig) -> BoolArray:

@@ -82,6 +82,14 @@ def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Pat
     assert documents[0] == documents[1]
 
 
+def test_a_power_meter_that_was_named_and_is_not_there_is_missed(
+    recorded: tuple[Path, LegTruth], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--set=power=watts", "--topic=/nothing"]  # refused after that: nothing has to be identified here
+    assert main(["replay", str(recorded[0]), "--config", str(CONFIG), *words, "--out", str(tmp_path / "out")]) == 2
+    assert "has no readings on 'watts'; it goes without" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -94,6 +102,7 @@ def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Pat
         (["--robot=go2"], "has a floating base"),
         (["--topic=/nothing"], "/nothing"),
         (["--set=power=u,i,p"], "'power' names one topic"),
+        (["--set=bayesian.inertia.total_mass=50"], "is 50 kg, the links are described with 3.45 kg: more than 6 of"),
         (["--body=knee"], "--body"),
     ],
 )
