@@ -19,7 +19,7 @@ from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model, restore
 from sysid_nodes.solvers.trajectory_least_squares.influence import influences, white_residuals
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search
-from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, identify
 from sysid_nodes.systems.bayesian.constancy import change_at
 from sysid_nodes.systems.bayesian.descent import Fitted, start_point, stated_noise, turns
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
@@ -32,19 +32,36 @@ Array = npt.NDArray[np.float64]
 SHORT, LONG = 50, 200  # stages of a leg that begins softly
 
 
+WEIGHED = replace(CONFIG, inertia=replace(CONFIG.inertia, mass_sigma=0.1))
+"""Links are known to a tenth."""
+
+VAGUE = replace(
+    CONFIG,
+    friction=replace(CONFIG.friction, coulomb_sigma=50.0, viscous_sigma=50.0),
+    drive=replace(CONFIG.drive, armature_sigma=5.0, offset_sigma=50.0),
+)
+"""Next to nothing is known of the drives."""
+
+
 @cache
-def leg_of_prior() -> MechanismLog:
+def leg_of_prior(config: BayesianConfig = CONFIG) -> MechanismLog:
     """Readings of a leg whose constants are drawn from the prior."""
-    mechanism = build_mechanism(leg(), CONFIG, power=True)
+    mechanism = build_mechanism(leg(), config, power=True)
     x = prior_constants(mechanism, np.random.default_rng([1, 1]))
     return leg_log(leg_record(leg_of(mechanism, x), 2.0, np.random.default_rng([1, 3])), power=False)
 
 
-def said(stages: int, factors: Any = (1.0, 1.0), order: slice = slice(None)) -> str:
+def said(
+    stages: int,
+    factors: Any = (1.0, 1.0),
+    order: slice = slice(None),
+    drawn: BayesianConfig = CONFIG,
+    expected: BayesianConfig = CONFIG,
+) -> str:
     """Of a leg's torques, times factors or those of other joints; nothing is fitted, only its motion is needed."""
-    log, mechanism = leg_of_prior().part(0, stages), build_mechanism(leg(), CONFIG, power=False)
+    log, mechanism = leg_of_prior(drawn).part(0, stages), build_mechanism(leg(), expected, power=False)
     log = replace(log, torque=log.torque[:, order] * np.array(factors))
-    start, noise = start_point(mechanism, log, mechanism.parameters.mean), stated_noise(mechanism, CONFIG)
+    start, noise = start_point(mechanism, log, mechanism.parameters.mean), stated_noise(mechanism, expected)
     problem, none = MechanismProblem(mechanism, log, noise, turns(mechanism, log, start)), Search[Any]
     return other_wiring(Fitted(problem, none, pool_stated(noise), None, True, start.q))  # type: ignore[arg-type]
 
@@ -70,8 +87,16 @@ def test_torques_that_are_read_another_way(stages: int, change: dict[str, Any], 
 
 @pytest.mark.parametrize(("factor", "words"), [(2.0, "0.5 times what was read"), (0.5, "2 times what was read")])
 def test_torques_of_another_scale(factor: float, words: str) -> None:
-    """Which the prior allows to each constant, and not to all of them."""
-    assert words in said(LONG, (factor, factor))
+    """Which links as they are described do not allow, whatever the drives are."""
+    for expected in (WEIGHED, replace(WEIGHED, friction=VAGUE.friction, drive=VAGUE.drive)):
+        assert words in said(LONG, (factor, factor), drawn=WEIGHED, expected=expected)
+
+
+@pytest.mark.parametrize("stages", [SHORT, LONG])
+def test_drives_that_are_smaller_than_they_might_be_are_no_sign_of_another_scale(stages: int) -> None:
+    """Twice the torques would make every one of them likelier, under a prior that knows nothing of them."""
+    config = replace(VAGUE, inertia=replace(CONFIG.inertia, mass_sigma=1.0))
+    assert said(stages, expected=config) == ""
 
 
 @cache
