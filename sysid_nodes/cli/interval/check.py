@@ -80,7 +80,7 @@ def _mending_lines(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
     findings = (*dead, *rounds.findings)
     if not findings:
         fit = rounds.first.fit
-        told = fit is not None and any(joint.evidence > SURE for joint in fit.joints)
+        told = rounds.first.long and fit is not None and any(joint.evidence > SURE for joint in fit.joints)
         yield (
             "nothing to mend: signals and configuration agree"
             if told
