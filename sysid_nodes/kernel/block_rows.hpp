@@ -9,10 +9,10 @@
 
 namespace {
 
-// Columns that a row may lack to share a product with its neighbour.
-constexpr std::size_t kSpare = 6;
-// Blocks whose columns are looked at before they are added, while they are in the cache.
-constexpr std::size_t kTogether = 8;
+// Cost of a group besides its numbers, in units of an addition.
+constexpr std::size_t kGroup = 60;
+// Stages that the blocks of all groups are added to before the next ones, while they are in the cache.
+constexpr std::size_t kTogether = 4;
 
 // Where the local variables of a block's owner are; l = 0 without any.
 struct Local {
@@ -20,65 +20,133 @@ struct Local {
   std::size_t l;
 };
 
-// Rows begin to end of a block, and the columns that they have: of stages, parameters, the residual and local
-// variables, each counted from the first of its kind. Places `theta`, `residual`, `local` are where the last three begin.
-struct RowGroup {
-  std::size_t begin, end, theta, residual, local, wide;
-  std::vector<int> columns;
-  // Places where columns that follow one another begin, and the end.
-  std::vector<std::size_t> runs;
-  // Of the stages' columns: where their diagonals are in the band, from the first stage on.
-  std::vector<std::size_t> diagonals;
+// Where numbers of a product go in one array: eight or four that follow one another here and there, or one.
+class Scatter {
+ public:
+  void push(std::size_t from, std::size_t to, std::size_t count) {
+    const auto push_all = [&](std::vector<Places> &places, std::size_t wide) {
+      for (; count >= wide; count -= wide, from += wide, to += wide)
+        places.push_back({static_cast<int>(from), static_cast<int>(to)});
+    };
+    push_all(eights_, 8);
+    push_all(fours_, 4);
+    push_all(ones_, 1);
+  }
+
+  INTO_CALLER void add(const double *product, double *out) const {
+    for (const Places &at : eights_) add_some<tiles::Eight>(product + at.from, out + at.to);
+    for (const Places &at : fours_) add_some<tiles::Four>(product + at.from, out + at.to);
+    for (const Places &at : ones_) out[at.to] += product[at.from];
+  }
+
+ private:
+  struct Places {
+    int from, to;
+  };
+
+  template <typename V>
+  static INTO_CALLER void add_some(const double *from, double *to) {
+    V mine, theirs;
+    std::memcpy(&mine, from, sizeof(V));
+    std::memcpy(&theirs, to, sizeof(V));
+    theirs += mine;
+    std::memcpy(to, &theirs, sizeof(V));
+  }
+
+  std::vector<Places> eights_, fours_, ones_;
 };
 
-// Blocks of one shape.
-struct BlockRows {
-  const In<nb::ndim<2>> &residual;
-  const In<nb::ndim<3>> &jacobian, &parameter, &local;
+// Rows begin to end of a block, and the columns that they have: of local variables, stages, parameters and the residual,
+// each counted from the first of its kind. Places `stage`, `theta`, `residual` are where the last three begin.
+struct RowGroup {
+  std::size_t begin, end, stage = 0, theta = 0, residual = 0, wide = 0;
+  std::vector<int> columns;
+  Scatter hessian, by_stage, by_parameter, local_gradient, band, border, gradient, corner, parameter_gradient;
+};
 
+// Blocks of one shape. Empty parameter, local or root arrays (no columns) are none; last axes must be contiguous.
+struct BlockRows {
+  explicit BlockRows(const nb::tuple &from)
+      : first(nb::cast<Indices>(from[0])), residual(nb::cast<In<nb::ndim<2>>>(from[1])),
+        jacobian(nb::cast<In<nb::ndim<3>>>(from[2])), parameter(nb::cast<In<nb::ndim<3>>>(from[3])),
+        local(nb::cast<In<nb::ndim<3>>>(from[4])), owner(nb::cast<Indices>(from[5])),
+        root(nb::cast<In<nb::ndim<2>>>(from[6])) {}
+
+  Indices first;
+  In<nb::ndim<2>> residual;
+  In<nb::ndim<3>> jacobian, parameter, local;
+  Indices owner;
+  In<nb::ndim<2>> root;
+
+  std::size_t count() const { return residual.shape(0); }
   std::size_t rows() const { return residual.shape(1); }
   std::size_t across() const { return jacobian.shape(2); }
   static const double *row(const In<nb::ndim<3>> &from, std::size_t block, std::size_t r) {
     return from.data() + static_cast<int64_t>(block) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1);
   }
-  double value(std::size_t block, std::size_t r) const {
-    const auto at = static_cast<int64_t>(block) * residual.stride(0) + static_cast<int64_t>(r) * residual.stride(1);
-    return residual.data()[at];
+  static double value(const In<nb::ndim<2>> &from, std::size_t block, std::size_t r) {
+    return from.data()[static_cast<int64_t>(block) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1)];
+  }
+
+  void check(const Arrow &arrow, std::size_t l, const Indices &local_first) const {
+    const std::size_t blocks = count(), m = rows(), width = across() / arrow.n;
+    require(first.shape(0) == blocks && jacobian.shape(0) == blocks && jacobian.shape(1) == m &&
+                across() % arrow.n == 0 && across() <= arrow.reach,
+            "jacobian does not fit");
+    require(parameter.shape(2) == 0 ||
+                (parameter.shape(0) == blocks && parameter.shape(1) == m && parameter.shape(2) == arrow.p),
+            "parameter jacobian does not fit");
+    require(root.shape(1) == 0 || (root.shape(0) == blocks && root.shape(1) == m), "factors do not fit");
+    const bool owned = local.shape(2) > 0;
+    require(!owned || (local.shape(0) == blocks && local.shape(1) == m && local.shape(2) == l && owner.shape(0) == blocks),
+            "local jacobian does not fit");
+    for (std::size_t b = 0; b < blocks; ++b) {
+      require(first.data()[b] >= 0 && first.data()[b] + width <= arrow.stages, "a window leaves the trajectory");
+      if (!owned) continue;
+      const int64_t own = owner.data()[b];
+      require(own >= 0 && own < static_cast<int64_t>(arrow.stages), "an owner leaves the trajectory");
+      const int64_t shift = first.data()[b] - local_first.data()[own];
+      require(shift >= 0 && shift * static_cast<int64_t>(arrow.n) + static_cast<int64_t>(across()) <=
+                                static_cast<int64_t>(arrow.reach),
+              "a window leaves its owner's");
+    }
   }
 };
 
-inline void gather_bits(const double *row, std::size_t count, uint64_t *bits) {
+// Adds numbers' bits to those seen before; whether there are new ones.
+INTO_CALLER bool gather_bits(const double *row, std::size_t count, uint64_t *bits) {
+  uint64_t fresh = 0;
   for (std::size_t j = 0; j < count; ++j) {
     uint64_t word;
     std::memcpy(&word, row + j, sizeof word);
+    fresh |= word & ~bits[j];
     bits[j] |= word;
   }
+  return fresh != 0;
 }
 
-// Bits of the numbers of row r, all together those of any that is not zero in blocks begin to end; a NaN is none.
+// Adds the bits of the numbers of row r of a block; whether there are new ones. A NaN is not zero.
 FOR_EVERY_PROCESSOR
-void gather_bits(const BlockRows &blocks, std::size_t begin, std::size_t end, std::size_t r, std::size_t across,
-                 std::size_t p, uint64_t *bits) {
-  for (std::size_t b = begin; b < end; ++b) {
-    const double value = blocks.value(b, r);
-    gather_bits(BlockRows::row(blocks.jacobian, b, r), across, bits);
-    if (blocks.parameter.shape(2)) gather_bits(BlockRows::row(blocks.parameter, b, r), p, bits + across);
-    gather_bits(&value, 1, bits + across + p);
-    gather_bits(BlockRows::row(blocks.local, b, r), blocks.local.shape(2), bits + across + p + 1);
-  }
+bool gather_bits(const BlockRows &blocks, std::size_t b, std::size_t r, std::size_t p, uint64_t *bits) {
+  const double value = BlockRows::value(blocks.residual, b, r);
+  const std::size_t l = blocks.local.shape(2), across = blocks.across();
+  bool fresh = gather_bits(BlockRows::row(blocks.local, b, r), l, bits);
+  fresh |= gather_bits(BlockRows::row(blocks.jacobian, b, r), across, bits + l);
+  if (blocks.parameter.shape(2)) fresh |= gather_bits(BlockRows::row(blocks.parameter, b, r), p, bits + l + across);
+  return fresh | gather_bits(&value, 1, bits + l + across + p);
 }
 
 // The columns of each row that are not zero in some block so far, and the groups that follow from them.
 class Pattern {
  public:
   Pattern(std::size_t rows, const Arrow &arrow, std::size_t across, std::size_t l)
-      : arrow_(arrow), across_(across), p_(arrow.p), c_(across + p_ + 1 + l), words_((c_ + 63) / 64),
+      : arrow_(arrow), l_(l), theta_(l + across), residual_(theta_ + arrow.p), c_(residual_ + 1), words_((c_ + 63) / 64),
         bits_(rows * c_, 0), seen_(rows * words_, 0) {}
 
-  void look_at(const BlockRows &blocks, std::size_t begin, std::size_t end) {
-    bool changed = groups_.empty();
+  void look_at(const BlockRows &blocks, std::size_t b) {
+    bool changed = false;
     for (std::size_t r = 0; r < blocks.rows(); ++r) {
-      gather_bits(blocks, begin, end, r, across_, p_, bits_.data() + r * c_);
+      if (!gather_bits(blocks, b, r, arrow_.p, bits_.data() + r * c_)) continue;
       for (std::size_t w = 0; w < words_; ++w) {
         uint64_t word = 0;
         const uint64_t *bits = bits_.data() + r * c_ + 64 * w;
@@ -95,164 +163,159 @@ class Pattern {
   const std::vector<RowGroup> &groups() const { return groups_; }
 
  private:
+  // Rows that follow one another share a product as long as that is less work.
   void group_rows() {
     groups_.clear();
     std::vector<uint64_t> together(words_), both(words_);
     const std::size_t rows = seen_.size() / words_;
-    const auto size = [](const uint64_t *mask, std::size_t words) {
-      std::size_t bits = 0;
-      for (std::size_t w = 0; w < words; ++w) bits += __builtin_popcountll(mask[w]);
-      return bits;
+    const auto cost = [this](std::size_t count, const uint64_t *mask) {
+      std::size_t wide = 0;
+      for (std::size_t w = 0; w < words_; ++w) wide += __builtin_popcountll(mask[w]);
+      const std::size_t tiles = padded(wide) / tiles::kColumns;
+      return kGroup + 4 * count * tiles * (tiles + 1) + wide * wide / 2;
     };
     for (std::size_t begin = 0, end; begin < rows; begin = end) {
       std::copy_n(seen_.begin() + begin * words_, words_, together.begin());
       for (end = begin + 1; end < rows; ++end) {
         const uint64_t *own = seen_.data() + end * words_;
         for (std::size_t w = 0; w < words_; ++w) both[w] = together[w] | own[w];
-        if (size(both.data(), words_) > std::min(size(together.data(), words_), size(own, words_)) + kSpare) break;
+        if (cost(end + 1 - begin, both.data()) > cost(end - begin, together.data()) + cost(1, own)) break;
         together = both;
       }
-      if (size(together.data(), words_)) add_group(begin, end, together);
+      add_group(begin, end, together);
     }
   }
 
   void add_group(std::size_t begin, std::size_t end, const std::vector<uint64_t> &mask) {
-    RowGroup group{begin, end, 0, 0, 0, 0, {}, {}, {}};
+    RowGroup group{begin, end};
+    const std::size_t starts[] = {0, l_, theta_, residual_};
     for (std::size_t j = 0; j < c_; ++j) {
       if (!(mask[j / 64] >> (j % 64) & 1)) continue;
-      if (j < across_) group.diagonals.push_back(j / arrow_.n * arrow_.stride + j % arrow_.n * (arrow_.reach + 1));
-      group.theta += j < across_;
-      group.residual += j < across_ + p_;
-      group.local += j < across_ + p_ + 1;
-      const std::size_t from = j < across_ ? 0 : j < across_ + p_ ? across_ : j == across_ + p_ ? j : across_ + p_ + 1;
-      group.columns.push_back(static_cast<int>(j - from));
+      group.stage += j < l_;
+      group.theta += j < theta_;
+      group.residual += j < residual_;
+      group.columns.push_back(static_cast<int>(j - *(std::upper_bound(std::begin(starts), std::end(starts), j) - 1)));
     }
-    const auto &at = group.columns;
-    for (std::size_t v = 0; v < at.size(); ++v)
-      if (v == 0 || v == group.theta || v == group.residual || v == group.local || at[v] != at[v - 1] + 1)
-        group.runs.push_back(v);
-    group.runs.push_back(at.size());
-    group.wide = padded(at.size());
+    if (group.columns.empty()) return;
+    group.wide = padded(group.columns.size());
+    place(group);
     groups_.push_back(std::move(group));
   }
 
+  // Tells where the upper half of a group's product goes.
+  void place(RowGroup &group) const {
+    const std::vector<int> &at = group.columns;
+    const std::size_t p = arrow_.p, wide = group.wide;
+    const auto push_row = [&](Scatter &to, std::size_t u, std::size_t begin, std::size_t end, std::size_t start) {
+      for (std::size_t last; begin < end; begin = last) {
+        for (last = begin + 1; last < end && at[last] == at[last - 1] + 1; ++last) {}
+        to.push(u * wide + begin, start + at[begin], last - begin);
+      }
+    };
+    const auto push_pull = [&](Scatter &to, std::size_t u) {
+      if (group.residual < at.size()) to.push(u * wide + group.residual, at[u], 1);
+    };
+    for (std::size_t u = 0; u < group.stage; ++u) {
+      push_row(group.hessian, u, u, group.stage, at[u] * l_);
+      for (std::size_t v = u + 1; v < group.stage; ++v) group.hessian.push(u * wide + v, at[v] * l_ + at[u], 1);
+      push_row(group.by_stage, u, group.stage, group.theta, at[u] * arrow_.reach);
+      push_row(group.by_parameter, u, group.theta, group.residual, at[u] * p);
+      push_pull(group.local_gradient, u);
+    }
+    for (std::size_t u = group.stage; u < group.theta; ++u) {
+      // A column of the band begins at its diagonal.
+      const std::size_t diagonal = at[u] / arrow_.n * arrow_.stride + at[u] % arrow_.n * (arrow_.reach + 1);
+      push_row(group.band, u, u, group.theta, diagonal - at[u]);
+      push_row(group.border, u, group.theta, group.residual, at[u] * p);
+      push_pull(group.gradient, u);
+    }
+    for (std::size_t u = group.theta; u < group.residual; ++u) {
+      push_row(group.corner, u, u, group.residual, at[u] * p);
+      push_pull(group.parameter_gradient, u);
+    }
+  }
+
   const Arrow &arrow_;
-  std::size_t across_, p_, c_, words_;
+  std::size_t l_, theta_, residual_, c_, words_;
   std::vector<uint64_t> bits_, seen_;
   std::vector<RowGroup> groups_;
 };
 
-// to[at[v]] += row[v], v from begin to end of a group's columns at.
-INTO_CALLER void scatter(const RowGroup &group, const double *row, std::size_t begin, std::size_t end, double *to) {
-  const int *at = group.columns.data();
-  for (auto run = std::upper_bound(group.runs.begin(), group.runs.end(), begin); begin < end; ++run) {
-    const std::size_t last = std::min(*run, end);
-    double *first = to + at[begin];
-    for (std::size_t v = begin; v < last; ++v) first[v - begin] += row[v];
-    begin = last;
-  }
-}
-
-// to[at[v]] += column[v * wide], likewise.
-INTO_CALLER void scatter_column(const RowGroup &group, const double *column, std::size_t begin, std::size_t end,
-                                double *to) {
-  const int *at = group.columns.data();
-  for (std::size_t v = begin; v < end; ++v) to[at[v]] += column[v * group.wide];
-}
-
 // Adds a group's product, whose window begins at stage `first` and `shift` coordinates into its owner's.
 FOR_EVERY_PROCESSOR
-void add_group(const Arrow &arrow, const Local &local, const RowGroup &group, const double *products, std::size_t first,
+void add_group(const Arrow &arrow, const Local &local, const RowGroup &group, const double *product, std::size_t first,
                std::size_t own, std::size_t shift) {
-  const std::size_t p = arrow.p, count = group.columns.size(), l = local.l;
-  const int *at = group.columns.data();
-  double *band = arrow.band + first * arrow.stride, *border = arrow.border + first * arrow.n * p;
-  double *by_stage = local.by_stage + own * l * arrow.reach + shift, *by_parameter = local.by_parameter + own * l * p;
-  double *hessian = local.hessian + own * l * l;
-  const bool pulled = group.residual < group.local;
-  for (std::size_t u = 0; u < group.theta; ++u) {
-    const double *row = products + u * group.wide;
-    scatter(group, row, u, group.theta, band + group.diagonals[u] - at[u]);
-    scatter(group, row, group.theta, group.residual, border + at[u] * p);
-  }
-  if (pulled) scatter_column(group, products + group.residual, 0, group.theta, arrow.gradient + first * arrow.n);
-  for (std::size_t u = group.theta; u < group.residual; ++u)
-    scatter(group, products + u * group.wide, u, group.residual, arrow.corner + at[u] * p);
-  if (pulled) {
-    scatter_column(group, products + group.residual, group.theta, group.residual, arrow.parameter_gradient);
-    scatter(group, products + group.residual * group.wide, group.local, count, local.gradient + own * l);
-  }
-  for (std::size_t v = group.local; v < count; ++v) {
-    scatter_column(group, products + v, 0, group.theta, by_stage + at[v] * arrow.reach);
-    scatter_column(group, products + v, group.theta, group.residual, by_parameter + at[v] * p);
-    for (std::size_t u = group.local; u < v; ++u) hessian[at[v] * l + at[u]] += products[u * group.wide + v];
-    scatter(group, products + v * group.wide, v, count, hessian + at[v] * l);
-  }
+  const std::size_t l = local.l;
+  group.hessian.add(product, local.hessian + own * l * l);
+  group.by_stage.add(product, local.by_stage + own * l * arrow.reach + shift);
+  group.by_parameter.add(product, local.by_parameter + own * l * arrow.p);
+  group.local_gradient.add(product, local.gradient + own * l);
+  group.band.add(product, arrow.band + first * arrow.stride);
+  group.border.add(product, arrow.border + first * arrow.n * arrow.p);
+  group.gradient.add(product, arrow.gradient + first * arrow.n);
+  group.corner.add(product, arrow.corner);
+  group.parameter_gradient.add(product, arrow.parameter_gradient);
 }
 
-// A block's rows of a group, columns side by side.
+// A block's rows of a group, columns side by side, times their factors.
 inline void pack(const BlockRows &blocks, std::size_t b, const RowGroup &group, double *dense) {
   const int *at = group.columns.data();
   for (std::size_t r = group.begin; r < group.end; ++r) {
     double *row = dense + (r - group.begin) * group.wide;
-    const double *stages = BlockRows::row(blocks.jacobian, b, r);
-    for (std::size_t v = 0; v < group.theta; ++v) row[v] = stages[at[v]];
-    const double *parameters = BlockRows::row(blocks.parameter, b, r), *variables = BlockRows::row(blocks.local, b, r);
+    const double *variables = BlockRows::row(blocks.local, b, r), *stages = BlockRows::row(blocks.jacobian, b, r);
+    const double *parameters = BlockRows::row(blocks.parameter, b, r);
+    for (std::size_t v = 0; v < group.stage; ++v) row[v] = variables[at[v]];
+    for (std::size_t v = group.stage; v < group.theta; ++v) row[v] = stages[at[v]];
     for (std::size_t v = group.theta; v < group.residual; ++v) row[v] = parameters[at[v]];
-    for (std::size_t v = group.residual; v < group.local; ++v) row[v] = blocks.value(b, r);
-    for (std::size_t v = group.local; v < group.columns.size(); ++v) row[v] = variables[at[v]];
+    for (std::size_t v = group.residual; v < group.columns.size(); ++v) row[v] = BlockRows::value(blocks.residual, b, r);
     std::fill(row + group.columns.size(), row + group.wide, 0.0);
+    if (blocks.root.shape(1) == 0) continue;
+    const double root = BlockRows::value(blocks.root, b, r);
+    for (std::size_t v = 0; v < group.columns.size(); ++v) row[v] *= root;
   }
 }
 
-// Adds a group of blocks. Empty parameter or local arrays (no columns) are zero. Last axes must be contiguous.
-void add_blocks(Indices first, In<nb::ndim<2>> residual, In<nb::ndim<3>> jacobian, In<nb::ndim<3>> parameter,
-                In<nb::ndim<3>> local, Indices owner, Indices local_first, Inout<nb::ndim<2>> band,
-                Inout<nb::ndim<3>> border, Inout<nb::ndim<2>> corner, Inout<nb::ndim<2>> gradient,
-                Inout<nb::ndim<1>> parameter_gradient, Inout<nb::ndim<3>> hessian, Inout<nb::ndim<3>> by_stage,
-                Inout<nb::ndim<3>> by_parameter, Inout<nb::ndim<2>> local_gradient) {
+// Adds groups of blocks, tuples as of BlockRows. Groups whose windows are in order are added side by side.
+void add_blocks(nb::list from, Indices local_first, Inout<nb::ndim<2>> band, Inout<nb::ndim<3>> border,
+                Inout<nb::ndim<2>> corner, Inout<nb::ndim<2>> gradient, Inout<nb::ndim<1>> parameter_gradient,
+                Inout<nb::ndim<3>> hessian, Inout<nb::ndim<3>> by_stage, Inout<nb::ndim<3>> by_parameter,
+                Inout<nb::ndim<2>> local_gradient) {
   const Arrow arrow(band, border, corner, gradient, parameter_gradient);
-  const std::size_t count = residual.shape(0), m = residual.shape(1), n = arrow.n, p = arrow.p;
-  const std::size_t across = jacobian.shape(2), width = across / n, l = local.shape(2), stages = arrow.stages;
-  require(first.shape(0) == count && jacobian.shape(0) == count && jacobian.shape(1) == m && across % n == 0 &&
-              across <= arrow.reach,
-          "jacobian does not fit");
-  require(parameter.shape(2) == 0 || (parameter.shape(0) == count && parameter.shape(1) == m && parameter.shape(2) == p),
-          "parameter jacobian does not fit");
-  require(l == 0 || (local.shape(0) == count && local.shape(1) == m && owner.shape(0) == count &&
-                     hessian.shape(0) == stages && hessian.shape(1) == l && hessian.shape(2) == l &&
-                     by_stage.shape(0) == stages && by_stage.shape(1) == l && by_stage.shape(2) == arrow.reach &&
-                     by_parameter.shape(0) == stages && by_parameter.shape(1) == l && by_parameter.shape(2) == p &&
+  const std::size_t l = hessian.shape(1), stages = arrow.stages;
+  require(l == 0 || (hessian.shape(0) == stages && hessian.shape(2) == l && by_stage.shape(0) == stages &&
+                     by_stage.shape(1) == l && by_stage.shape(2) == arrow.reach && by_parameter.shape(0) == stages &&
+                     by_parameter.shape(1) == l && by_parameter.shape(2) == arrow.p &&
                      local_gradient.shape(0) == stages && local_gradient.shape(1) == l &&
                      local_first.shape(0) == stages),
-          "local jacobian does not fit");
-  for (std::size_t b = 0; b < count; ++b) {
-    require(first.data()[b] >= 0 && first.data()[b] + width <= stages, "a window leaves the trajectory");
-    if (l == 0) continue;
-    const int64_t own = owner.data()[b];
-    require(own >= 0 && own < static_cast<int64_t>(stages), "an owner leaves the trajectory");
-    const int64_t shift = first.data()[b] - local_first.data()[own];
-    require(shift >= 0 && shift * static_cast<int64_t>(n) + static_cast<int64_t>(across) <=
-                              static_cast<int64_t>(arrow.reach),
-            "a window leaves its owner's");
+          "local terms do not fit");
+  std::vector<BlockRows> groups;
+  std::vector<Pattern> patterns;
+  std::size_t most = 0;
+  for (const nb::handle one : from) {
+    const BlockRows &group = groups.emplace_back(nb::cast<nb::tuple>(one));
+    group.check(arrow, l, local_first);
+    patterns.emplace_back(group.rows(), arrow, group.across(), group.local.shape(2));
+    most = std::max(most, group.rows());
   }
   nb::gil_scoped_release release;
-  const std::size_t room = padded(across + p + 1 + l);
+  const std::size_t room = padded(l + arrow.reach + arrow.p + 1);
   const Local terms{hessian.data(), by_stage.data(), by_parameter.data(), local_gradient.data(), l};
-  const BlockRows blocks{residual, jacobian, parameter, local};
-  std::vector<double> dense(m * room), products(room * room);
-  std::vector<int> rows(m);
-  Pattern pattern(m, arrow, across, l);
-  for (std::size_t begin = 0; begin < count; begin += kTogether) {
-    const std::size_t end = std::min(begin + kTogether, count);
-    pattern.look_at(blocks, begin, end);
-    for (std::size_t b = begin; b < end; ++b) {
-      const std::size_t own = l ? owner.data()[b] : 0;
-      const std::size_t shift = l ? (first.data()[b] - local_first.data()[own]) * n : 0;
-      for (const RowGroup &group : pattern.groups()) {
-        pack(blocks, b, group, dense.data());
-        tiles::square(dense.data(), group.end - group.begin, group.wide, rows.data(), products.data());
-        add_group(arrow, terms, group, products.data(), first.data()[b], own, shift);
+  std::vector<double> dense(most * room), product(room * room);
+  std::vector<int> rows(most);
+  std::vector<std::size_t> next(groups.size(), 0);
+  for (std::size_t begin = 0; begin < stages; begin += kTogether) {
+    const auto last = static_cast<int64_t>(std::min(begin + kTogether, stages));
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const BlockRows &blocks = groups[g];
+      for (std::size_t &b = next[g]; b < blocks.count() && blocks.first.data()[b] < last; ++b) {
+        const std::size_t first = blocks.first.data()[b], own = blocks.local.shape(2) ? blocks.owner.data()[b] : first;
+        const std::size_t shift = blocks.local.shape(2) ? (first - local_first.data()[own]) * arrow.n : 0;
+        patterns[g].look_at(blocks, b);
+        for (const RowGroup &group : patterns[g].groups()) {
+          pack(blocks, b, group, dense.data());
+          tiles::square(dense.data(), group.end - group.begin, group.wide, rows.data(), product.data());
+          add_group(arrow, terms, group, product.data(), first, own, shift);
+        }
       }
     }
   }

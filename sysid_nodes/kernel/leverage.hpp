@@ -8,8 +8,15 @@ namespace {
 
 FOR_EVERY_PROCESSOR
 double dot(const double *a, const double *b, std::size_t count) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  tiles::Eight sums{}, x, y;
+  std::size_t i = 0;
+  for (; i + tiles::kColumns <= count; i += tiles::kColumns) {
+    std::memcpy(&x, a + i, sizeof x);
+    std::memcpy(&y, b + i, sizeof y);
+    sums += x * y;
+  }
+  double sum = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+  for (; i < count; ++i) sum += a[i] * b[i];
   return sum;
 }
 

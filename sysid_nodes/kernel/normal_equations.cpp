@@ -13,10 +13,9 @@ NB_MODULE(_normal_equations, m) {
   using namespace nb::literals;
   m.doc() = "Normal equations of trajectory least squares.";
   m.attr("worthwhile") = kWorthwhile;
-  m.def("add_blocks", &add_blocks, "first"_a, "residual"_a, "jacobian"_a, "parameter"_a, "local"_a, "owner"_a,
-        "local_first"_a, "band"_a, "border"_a, "corner"_a, "gradient"_a, "parameter_gradient"_a, "hessian"_a,
+  m.def("add_blocks", &add_blocks, "groups"_a, "local_first"_a, "band"_a, "border"_a, "corner"_a, "gradient"_a, "parameter_gradient"_a, "hessian"_a,
         "by_stage"_a, "by_parameter"_a, "local_gradient"_a);
-  m.def("factorise", &factorise, "damping"_a, "local_first"_a, "used"_a, "hessian"_a, "roots"_a, "rows"_a, "band"_a,
+  m.def("factorise", &factorise, "equations"_a, "damping"_a, "local_first"_a, "used"_a, "roots"_a, "rows"_a, "band"_a,
         "border"_a, "corner"_a, "gradient"_a, "parameter_gradient"_a);
   m.def("invert", &invert, "begin"_a, "width"_a, "local_first"_a, "used"_a, "band"_a, "border"_a, "parameter"_a,
         "roots"_a, "rows"_a, "stage"_a, "cross"_a, "neighbour"_a, "second"_a, "local"_a);

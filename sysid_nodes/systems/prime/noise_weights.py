@@ -36,10 +36,9 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, residuals_after
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble_pieces
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
-from sysid_nodes.solvers.trajectory_least_squares.sandwich import scaled_pieces
+from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 from sysid_nodes.systems.prime.last_step import best_step, take_step
@@ -155,8 +154,7 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
     for _ in range(ROUNDS):
         shapes = ((name, group.residual.shape) for name, group in zip(problem.groups, stated, strict=True))
         factors = [weight_factors(weighed, name, *shape) for name, shape in shapes]
-        pieces = scaled_pieces(stated, [own**2 for own in factors])
-        equations = assemble_pieces(pieces, structure, problem.layout, room=equations)
+        equations = assemble_scaled(stated, factors, structure, problem.layout, room=equations)
         factor = room = factorise(equations, 0.0, room=room)
         found = None if factor is None else covariances(factor, local=False)
         if factor is None or found is None:
