@@ -66,3 +66,16 @@ def leverages(
     covariance: _Array,
     out: _Array,
 ) -> None: ...
+def gains(
+    first: _Indices,
+    jacobian: _Array,
+    parameter: _Array,
+    local: _Array,
+    owner: _Indices,
+    local_first: _Indices,
+    roots: _Array,
+    rows: _Array,
+    by_stage: _Array,
+    by_parameter: _Array,
+    out: _Array,
+) -> None: ...

@@ -6,6 +6,7 @@
 // is added while it is in the cache, only half of it is computed, and only of the columns that its rows have.
 #include "band_factor.hpp"
 #include "block_rows.hpp"
+#include "gains.hpp"
 #include "leverage.hpp"
 #include "selected_inverse.hpp"
 
@@ -21,4 +22,6 @@ NB_MODULE(_normal_equations, m) {
         "roots"_a, "rows"_a, "stage"_a, "cross"_a, "neighbour"_a, "second"_a, "local"_a);
   m.def("leverages", &leverages, "reach"_a, "first"_a, "shift"_a, "jacobian"_a, "parameter"_a, "local"_a, "owner"_a,
         "roots"_a, "rows"_a, "stage"_a, "neighbour"_a, "second"_a, "cross"_a, "covariance"_a, "out"_a);
+  m.def("gains", &gains, "first"_a, "jacobian"_a, "parameter"_a, "local"_a, "owner"_a, "local_first"_a, "roots"_a, "rows"_a,
+        "by_stage"_a, "by_parameter"_a, "out"_a);
 }
