@@ -113,27 +113,26 @@ struct BlockRows {
   }
 };
 
-// Adds numbers' bits to those seen before; whether there are new ones.
-INTO_CALLER bool gather_bits(const double *row, std::size_t count, uint64_t *bits) {
+// Marks numbers that are not zero, with all bits; whether one was not marked before. A NaN is not zero.
+INTO_CALLER bool mark(const double *row, std::size_t count, uint64_t *marks) {
   uint64_t fresh = 0;
   for (std::size_t j = 0; j < count; ++j) {
-    uint64_t word;
-    std::memcpy(&word, row + j, sizeof word);
-    fresh |= word & ~bits[j];
-    bits[j] |= word;
+    const uint64_t word = row[j] != 0.0 ? ~uint64_t{0} : 0;
+    fresh |= word & ~marks[j];
+    marks[j] |= word;
   }
   return fresh != 0;
 }
 
-// Adds the bits of the numbers of row r of a block; whether there are new ones. A NaN is not zero.
+// Likewise row r of a block.
 FOR_EVERY_PROCESSOR
-bool gather_bits(const BlockRows &blocks, std::size_t b, std::size_t r, std::size_t p, uint64_t *bits) {
+bool mark(const BlockRows &blocks, std::size_t b, std::size_t r, std::size_t p, uint64_t *marks) {
   const double value = BlockRows::value(blocks.residual, b, r);
   const std::size_t l = blocks.local.shape(2), across = blocks.across();
-  bool fresh = gather_bits(BlockRows::row(blocks.local, b, r), l, bits);
-  fresh |= gather_bits(BlockRows::row(blocks.jacobian, b, r), across, bits + l);
-  if (blocks.parameter.shape(2)) fresh |= gather_bits(BlockRows::row(blocks.parameter, b, r), p, bits + l + across);
-  return fresh | gather_bits(&value, 1, bits + l + across + p);
+  bool fresh = mark(BlockRows::row(blocks.local, b, r), l, marks);
+  fresh |= mark(BlockRows::row(blocks.jacobian, b, r), across, marks + l);
+  if (blocks.parameter.shape(2)) fresh |= mark(BlockRows::row(blocks.parameter, b, r), p, marks + l + across);
+  return fresh | mark(&value, 1, marks + l + across + p);
 }
 
 // The columns of each row that are not zero in some block so far, and the groups that follow from them.
@@ -141,21 +140,15 @@ class Pattern {
  public:
   Pattern(std::size_t rows, const Arrow &arrow, std::size_t across, std::size_t l)
       : arrow_(arrow), l_(l), theta_(l + across), residual_(theta_ + arrow.p), c_(residual_ + 1), words_((c_ + 63) / 64),
-        bits_(rows * c_, 0), seen_(rows * words_, 0) {}
+        marks_(rows * c_, 0), seen_(rows * words_, 0) {}
 
   void look_at(const BlockRows &blocks, std::size_t b) {
     bool changed = false;
     for (std::size_t r = 0; r < blocks.rows(); ++r) {
-      if (!gather_bits(blocks, b, r, arrow_.p, bits_.data() + r * c_)) continue;
-      for (std::size_t w = 0; w < words_; ++w) {
-        uint64_t word = 0;
-        const uint64_t *bits = bits_.data() + r * c_ + 64 * w;
-        // Without the sign: -0.0 is a zero.
-        for (std::size_t j = 0, last = std::min<std::size_t>(64, c_ - 64 * w); j < last; ++j)
-          word |= static_cast<uint64_t>(bits[j] << 1 != 0) << j;
-        changed |= word != seen_[r * words_ + w];
-        seen_[r * words_ + w] = word;
-      }
+      const uint64_t *marks = marks_.data() + r * c_;
+      if (!mark(blocks, b, r, arrow_.p, marks_.data() + r * c_)) continue;
+      changed = true;
+      for (std::size_t j = 0; j < c_; ++j) seen_[r * words_ + j / 64] |= (marks[j] & 1) << (j % 64);
     }
     if (changed) group_rows();
   }
@@ -237,7 +230,7 @@ class Pattern {
 
   const Arrow &arrow_;
   std::size_t l_, theta_, residual_, c_, words_;
-  std::vector<uint64_t> bits_, seen_;
+  std::vector<uint64_t> marks_, seen_;
   std::vector<RowGroup> groups_;
 };
 
