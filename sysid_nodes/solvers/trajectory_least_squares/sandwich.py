@@ -20,8 +20,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
-from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
 from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 
@@ -48,13 +49,17 @@ def sandwich(
     epsilon = _EPSILON / largest
     noise = assemble_scaled(groups, [np.sqrt(variance) for variance in variances], stated.windows, stated.layout)
     lighter = stated.add(noise, -epsilon)
-    more = posterior(lighter)
-    less = posterior(stated.add(noise, epsilon, room=lighter))
+    factor = factorise(lighter, 0.0)
+    more = None if factor is None else covariances(factor)
+    factor = factorise(stated.add(noise, epsilon, room=lighter), 0.0, room=factor)
+    less = None if factor is None else covariances(factor)
     if more is None or less is None:
         return None
 
     def difference(name: str) -> Array:
-        return np.asarray((getattr(more, name) - getattr(less, name)) / (2.0 * epsilon))
+        found = getattr(more, name) - getattr(less, name)
+        found /= 2.0 * epsilon
+        return np.asarray(found)
 
     def clipped(name: str, shape: tuple[int, ...]) -> Array:
         mean = 0.5 * (getattr(more, name) + getattr(less, name))

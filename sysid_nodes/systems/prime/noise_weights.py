@@ -60,8 +60,8 @@ _MEMORY = 1000
 ROUNDS = 3
 """Times that a whole log's weights are taken from its residuals."""
 
-_DAMPINGS = (0.0, 1e-6)
-"""Of the step, relative to the Hessian's diagonal, until one lowers the cost."""
+_DAMPING = 1e-6
+"""Of the step, relative to the Hessian's diagonal, where it does not lower the cost without any."""
 
 _ENOUGH = 20
 """Settled stages that give a window its weights."""
@@ -150,12 +150,12 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
     stated = [reweight(group) for group in problem.linearise(point)]
     rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
     structure = windows(stated, problem.layout)
-    weighed, equations, room = problem, None, None
+    weighed, equations, factor = problem, None, None
     for _ in range(ROUNDS):
         shapes = ((name, group.residual.shape) for name, group in zip(problem.groups, stated, strict=True))
         factors = [weight_factors(weighed, name, *shape) for name, shape in shapes]
         equations = assemble_scaled(stated, factors, structure, problem.layout, room=equations)
-        factor = room = factorise(equations, 0.0, room=room)
+        factor = factorise(equations, 0.0, room=factor)
         found = None if factor is None else covariances(factor, local=False)
         if factor is None or found is None:
             break
@@ -166,11 +166,11 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
         shown.add(problem, [replace(group, residual=own) for group, own in zip(stated, left, strict=True)], leverage)
         weighed = replace(problem, weights=shown.roots(problem))
     problem = weigh_by(problem, weighed.weights) if weighed.weights else problem
-    for factor in () if equations is None else (factorise(equations, damping) for damping in _DAMPINGS):
+    taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
+    if equations is not None and (taken is None or taken.gain <= 0.0):
+        factor = factorise(equations, _DAMPING)
         taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
-        if taken is not None and taken.gain > 0.0:
-            return problem, taken.point
-    return problem, point
+    return problem, point if taken is None else taken.point
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:
