@@ -11,6 +11,8 @@ namespace {
 
 // Cost of a group besides its numbers, in units of an addition.
 constexpr std::size_t kGroup = 60;
+// Blocks whose columns are looked at before any is added: the next ones have the same, mostly.
+constexpr std::size_t kLike = 8;
 // Stages that the blocks of all groups are added to before the next ones, while they are in the cache.
 constexpr std::size_t kTogether = 4;
 
@@ -142,14 +144,16 @@ class Pattern {
       : arrow_(arrow), l_(l), theta_(l + across), residual_(theta_ + arrow.p), c_(residual_ + 1), words_((c_ + 63) / 64),
         marks_(rows * c_, 0), seen_(rows * words_, 0) {}
 
-  void look_at(const BlockRows &blocks, std::size_t b) {
+  // Groups fit blocks begin to end and all that were looked at before.
+  void look_at(const BlockRows &blocks, std::size_t begin, std::size_t end) {
     bool changed = false;
-    for (std::size_t r = 0; r < blocks.rows(); ++r) {
-      const uint64_t *marks = marks_.data() + r * c_;
-      if (!mark(blocks, b, r, arrow_.p, marks_.data() + r * c_)) continue;
-      changed = true;
-      for (std::size_t j = 0; j < c_; ++j) seen_[r * words_ + j / 64] |= (marks[j] & 1) << (j % 64);
-    }
+    for (std::size_t b = begin; b < end; ++b)
+      for (std::size_t r = 0; r < blocks.rows(); ++r) {
+        uint64_t *marks = marks_.data() + r * c_;
+        if (!mark(blocks, b, r, arrow_.p, marks)) continue;
+        changed = true;
+        for (std::size_t j = 0; j < c_; ++j) seen_[r * words_ + j / 64] |= (marks[j] & 1) << (j % 64);
+      }
     if (changed) group_rows();
   }
 
@@ -287,7 +291,8 @@ void add_blocks(nb::list from, Indices local_first, Inout<nb::ndim<2>> band, Ino
   for (const nb::handle one : from) {
     const BlockRows &group = groups.emplace_back(nb::cast<nb::tuple>(one));
     group.check(arrow, l, local_first);
-    patterns.emplace_back(group.rows(), arrow, group.across(), group.local.shape(2));
+    Pattern &pattern = patterns.emplace_back(group.rows(), arrow, group.across(), group.local.shape(2));
+    pattern.look_at(group, 0, std::min(group.count(), kLike));
     most = std::max(most, group.rows());
   }
   nb::gil_scoped_release release;
@@ -303,7 +308,7 @@ void add_blocks(nb::list from, Indices local_first, Inout<nb::ndim<2>> band, Ino
       for (std::size_t &b = next[g]; b < blocks.count() && blocks.first.data()[b] < last; ++b) {
         const std::size_t first = blocks.first.data()[b], own = blocks.local.shape(2) ? blocks.owner.data()[b] : first;
         const std::size_t shift = blocks.local.shape(2) ? (first - local_first.data()[own]) * arrow.n : 0;
-        patterns[g].look_at(blocks, b);
+        patterns[g].look_at(blocks, b, b + 1);
         for (const RowGroup &group : patterns[g].groups()) {
           pack(blocks, b, group, dense.data());
           tiles::square(dense.data(), group.end - group.begin, group.wide, rows.data(), product.data());
