@@ -35,7 +35,7 @@ void gains(Indices first, In<nb::ndim<3>> jacobian, In<nb::ndim<3>> parameter, I
   nb::gil_scoped_release release;
   // Covariances [local, stages, parameters] and [stages, parameters] of an owner, rows `full` apart.
   const std::size_t wide = l + across + own;
-  std::vector<double> with(wide * full, 0.0), around(coupled * full, 0.0), dense(std::max(m * wide, l * coupled)), moved(std::max(m, l) * full);
+  std::vector<double> with(wide * full, 0.0), around(coupled * full, 0.0), dense(m * wide), moved(std::max(m, l) * full);
   const auto take = [&](const double *from, std::size_t many, double *to) {
     for (std::size_t i = 0; i < many; ++i) std::copy_n(from + i * c, c, to + i * full);
   };
@@ -50,9 +50,7 @@ void gains(Indices first, In<nb::ndim<3>> jacobian, In<nb::ndim<3>> parameter, I
       // Local variables are -root' (coupling x + e).
       const std::size_t at = owner.data()[b];
       take(by_stage.data() + local_first.data()[at] * n * c, coupled - p, around.data());
-      for (std::size_t i = 0; i < l; ++i)
-        std::copy_n(rows.data() + (at * l + i) * rows.shape(2), coupled, dense.data() + i * coupled);
-      tiles::multiply(dense.data(), l, coupled, around.data(), c, full, moved.data());
+      tiles::multiply(rows.data() + at * l * rows.shape(2), l, coupled, rows.shape(2), around.data(), c, full, moved.data());
       for (std::size_t i = 0; i < l; ++i) {
         double *to = with.data() + i * full;
         std::fill_n(to, c, 0.0);
@@ -69,7 +67,7 @@ void gains(Indices first, In<nb::ndim<3>> jacobian, In<nb::ndim<3>> parameter, I
       std::copy_n(row(jacobian, b, r), across, to + l);
       std::copy_n(row(parameter, b, r), own, to + l + across);
     }
-    tiles::multiply(dense.data(), m, wide, with.data(), c, full, moved.data());
+    tiles::multiply(dense.data(), m, wide, wide, with.data(), c, full, moved.data());
     for (std::size_t r = 0; r < m; ++r) std::copy_n(moved.data() + r * full, c, out.data() + (b * m + r) * c);
   }
 }

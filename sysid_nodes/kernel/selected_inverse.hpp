@@ -52,11 +52,11 @@ inline void local_covariance(const Slots &slots, std::size_t l, const double *ro
                              const double *known, const double *stage, const double *cross, const double *window,
                              std::size_t full, double *moved, double *through, double *out) {
   const std::size_t n = slots.n, joint = slots.all(), apart = padded(n);
-  tiles::multiply(known, l, joint, window, joint, full, moved);
-  tiles::multiply(own, l, n, cross, joint, full, through);
+  tiles::multiply(known, l, joint, joint, window, joint, full, moved);
+  tiles::multiply(own, l, n, n, cross, joint, full, through);
   for (std::size_t i = 0; i < l; ++i)
     for (std::size_t v = 0; v < joint; ++v) moved[i * full + v] += 2.0 * through[i * full + v];
-  tiles::multiply(own, l, n, stage, n, apart, through);
+  tiles::multiply(own, l, n, n, stage, n, apart, through);
   for (std::size_t i = 0; i < l; ++i)
     for (std::size_t j = 0; j < l; ++j)
       out[i * l + j] = dot(through + i * apart, own + j * n, n) +
@@ -112,7 +112,7 @@ void invert(std::size_t begin, std::size_t width, Indices local_first,
     const std::size_t after = std::min(slots.count, stages - 1 - k);
     const double *panel = band.data() + k * band.shape(1);
     solve_upper(slots, k, after, panel, reach, border.data() + k * n * p, gain.data(), inverse.data());
-    tiles::multiply(gain.data(), n, joint, window.data(), joint, full, moved.data());
+    tiles::multiply(gain.data(), n, joint, joint, window.data(), joint, full, moved.data());
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = 0; j <= i; ++j)
         own[i * apart + j] = own[j * apart + i] =
