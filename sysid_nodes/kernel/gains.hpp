@@ -7,6 +7,17 @@
 
 namespace {
 
+// out (c,) += the numbers of a row that are not zero times rows of `with`, c to a row.
+FOR_EVERY_PROCESSOR
+void add_rows(const double *row, std::size_t count, const double *with, std::size_t c, double *out) {
+  for (std::size_t u = 0; u < count; ++u) {
+    const double factor = row[u], *from = with + u * c;
+    if (factor == 0.0) continue;
+#pragma GCC ivdep
+    for (std::size_t v = 0; v < c; ++v) out[v] += factor * from[v];
+  }
+}
+
 // (B, m, c) gains of blocks whose windows begin at `first`, from covariances of c unknowns with the stages (stages, n, c)
 // and with the parameters (p, c); roots and rows are the factor's, of windows that begin at `local_first`. Empty
 // parameter or local arrays (no columns) are zero. Last axes must be contiguous.
@@ -45,20 +56,29 @@ void gains(Indices first, In<nb::ndim<3>> jacobian, In<nb::ndim<3>> parameter, I
     return from.data() + static_cast<int64_t>(b) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1);
   };
   for (std::size_t b = 0; b < count; ++b) {
-    take(by_stage.data() + first.data()[b] * n * c, across, with.data() + l * full);
-    if (l) {
-      // Local variables are -root' (coupling x + e).
-      const std::size_t at = owner.data()[b];
-      take(by_stage.data() + local_first.data()[at] * n * c, coupled - p, around.data());
-      tiles::multiply(rows.data() + at * l * rows.shape(2), l, coupled, rows.shape(2), around.data(), c, full, moved.data());
-      for (std::size_t i = 0; i < l; ++i) {
-        double *to = with.data() + i * full;
+    const double *own_stages = by_stage.data() + first.data()[b] * n * c;
+    if (l == 0) {
+      // Sensors' rows have few numbers.
+      for (std::size_t r = 0; r < m; ++r) {
+        double *to = out.data() + (b * m + r) * c;
         std::fill_n(to, c, 0.0);
-        for (std::size_t j = i; j < l; ++j) {
-          const double factor = roots.data()[(at * l + j) * l + i], *from = moved.data() + j * full;
+        add_rows(row(jacobian, b, r), across, own_stages, c, to);
+        add_rows(row(parameter, b, r), own, by_parameter.data(), c, to);
+      }
+      continue;
+    }
+    // Local variables are -root' (coupling x + e).
+    const std::size_t at = owner.data()[b];
+    take(own_stages, across, with.data() + l * full);
+    take(by_stage.data() + local_first.data()[at] * n * c, coupled - p, around.data());
+    tiles::multiply(rows.data() + at * l * rows.shape(2), l, coupled, rows.shape(2), around.data(), c, full, moved.data());
+    for (std::size_t i = 0; i < l; ++i) {
+      double *to = with.data() + i * full;
+      std::fill_n(to, c, 0.0);
+      for (std::size_t j = i; j < l; ++j) {
+        const double factor = roots.data()[(at * l + j) * l + i], *from = moved.data() + j * full;
 #pragma GCC ivdep
-          for (std::size_t v = 0; v < c; ++v) to[v] -= factor * from[v];
-        }
+        for (std::size_t v = 0; v < c; ++v) to[v] -= factor * from[v];
       }
     }
     for (std::size_t r = 0; r < m; ++r) {

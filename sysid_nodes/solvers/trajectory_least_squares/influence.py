@@ -205,7 +205,7 @@ def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_paramete
 def _compiled_gain(kernel: Any, blocks: Blocks, factor: Factor, known: tuple[Array, Array]) -> Array:
     """`gains` of one group by the kernel, from covariances with the stages and with the parameters."""
     count, rows, _ = blocks.jacobian.shape
-    none, out = np.zeros((count, rows, 0)), np.zeros((count, rows, known[0].shape[2]))
+    none, out = np.zeros((count, rows, 0)), np.empty((count, rows, known[0].shape[2]))
     parameter, local, owner = blocks.parameter_jacobian, blocks.local_jacobian, blocks.local
     kernel.gains(
         np.ascontiguousarray(blocks.first, dtype=np.int64),
