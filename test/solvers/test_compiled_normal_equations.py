@@ -128,6 +128,22 @@ def test_rows_are_scaled(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(found.band.columns, wanted.band.columns, rtol=1e-12, atol=1e-12)
 
 
+def test_columns_that_only_later_blocks_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which columns rows have is looked for in the first blocks; others must be found when they come."""
+    layout, rng = Layout(20, 3, 2), np.random.default_rng(0)
+    jacobian, parameter = rng.normal(size=(20, 4, 3)), rng.normal(size=(20, 4, 2))
+    jacobian[:15, :, 1:] = parameter[:15, :, 0] = 0.0
+    blocks, found = Blocks(np.arange(20), rng.normal(size=(20, 4)), jacobian, parameter), []
+    for kernel in ("compiled", "reference"):
+        monkeypatch.setenv("SYSID_KERNEL", kernel)
+        found.append(assemble([blocks], layout))
+        found[-1].band.clear_upper()
+    ours, theirs = found
+    for name in ("border", "corner", "gradient", "parameter_gradient"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.band.columns, theirs.band.columns, rtol=1e-12, atol=1e-12)
+
+
 def scale(blocks: Blocks, rows: np.ndarray) -> Blocks:
     """Blocks with their rows times factors."""
     own = rows[:, :, None]

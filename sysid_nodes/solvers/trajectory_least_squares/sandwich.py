@@ -32,6 +32,7 @@ _EPSILON = 1e-2
 _ROUNDED = 2.0 * _EPSILON**2
 """Share by which half the sum of both inverses misses the plain one that only rounding explains."""
 
+
 def sandwich(
     groups: Sequence[Blocks], stated: NormalEquations, plain: Posterior, variances: Sequence[Array]
 ) -> Posterior | None:
