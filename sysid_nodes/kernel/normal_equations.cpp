@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // J'J and J'r of residual blocks, added to a banded matrix with an arrow; its Cholesky factor, local variables eliminated
-// first; and the blocks of the inverse that covariances need.
+// first; the blocks of the inverse that covariances need; and leverages and gains of rows, which follow from these.
 //
 // The same as solvers/trajectory_least_squares does with NumPy, which says what the arrays are. Here a block's product
 // is added while it is in the cache, only half of it is computed, and only of the columns that its rows have.
