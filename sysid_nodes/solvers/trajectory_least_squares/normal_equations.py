@@ -245,7 +245,7 @@ def add_compiled(
 
 
 def _arrays(blocks: Blocks, root: Array) -> tuple[Array | IntArray, ...]:
-    """What the kernel takes of a group."""
+    """A group in the order of the kernel's `BlockRows`."""
     none = np.zeros((*blocks.residual.shape, 0))
     parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
     return (

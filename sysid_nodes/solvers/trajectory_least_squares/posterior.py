@@ -53,12 +53,12 @@ class Posterior:
     first: int = 0
 
 
-def posterior(equations: NormalEquations, *, last: int | None = None) -> Posterior | None:
+def posterior(equations: NormalEquations, *, last: int | None = None, room: Factor | None = None) -> Posterior | None:
     """Covariances of the `last` stages (all: None), or None where the data leave a coordinate undetermined.
 
-    The parameters' covariance is exact whatever `last` is; fewer stages only save time.
+    The parameters' covariance is exact whatever `last` is; fewer stages only save time. `room` as in `factorise`.
     """
-    factor = factorise(equations, 0.0)
+    factor = factorise(equations, 0.0, room=room)
     return None if factor is None else covariances(factor, last=last)
 
 

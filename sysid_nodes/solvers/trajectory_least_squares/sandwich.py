@@ -22,7 +22,7 @@ import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
-from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
 from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 
@@ -52,8 +52,7 @@ def sandwich(
     lighter = stated.add(noise, -epsilon)
     factor = factorise(lighter, 0.0)
     more = None if factor is None else covariances(factor)
-    factor = factorise(stated.add(noise, epsilon, room=lighter), 0.0, room=factor)
-    less = None if factor is None else covariances(factor)
+    less = posterior(stated.add(noise, epsilon, room=lighter), room=factor)
     if more is None or less is None:
         return None
 
