@@ -50,6 +50,9 @@ Array = npt.NDArray[np.float64]
 _CACHED = 2**18
 """Numbers of a part of the rows' derivatives: two megabytes."""
 
+_FEWEST = 32
+"""Stages of a part at least: each costs as much as some stages."""
+
 
 class InnerRows(Protocol):
     """Rows of the dynamics and of the contacts of a window."""
@@ -221,7 +224,7 @@ class CompiledRows:
         """See `InnerRows`; parts that the processor's cache holds."""
         columns, count = self._columns(point.theta), len(point.q) - 2
         nv, nl, curved = self.base.nv, 3 * self.base.contacts, self.settles and is_final(law)
-        size = max(1, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
+        size = max(_FEWEST, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
         for begin in range(0, count, size):
             dynamics, contact, root, motion = self._blocks(
                 point, law, columns, begin, min(begin + size, count), curved=curved

@@ -137,7 +137,7 @@ def noisy_covariance(
     for name, group, gain, variance in zip(problem.groups, blocks, found, variances, strict=True):
         if name == "arrival":
             continue
-        gain = gain * np.sqrt(variance)[:, :, None]
+        gain *= np.sqrt(variance)[:, :, None]
         if name == "contact":
             split = motion_rows(blocks)
             pull = pull + np.einsum("bm,bmp->p", group.residual[:, split:], gain[:, split:])
@@ -160,7 +160,9 @@ def overlaps(problem: PrimeProblem, name: str) -> bool:
 
 def _neighbours(gain: Array, stage: IntArray) -> Array:
     """(p, p) sum of the products of consecutive stages' gains (B, m, p), both ways."""
-    follows = np.flatnonzero(np.diff(stage) == 1)
-    p = gain.shape[2]
-    product = gain[follows].reshape(-1, p).T @ gain[follows + 1].reshape(-1, p)
+    follows, p = np.diff(stage) == 1, gain.shape[2]
+    gain = np.ascontiguousarray(gain)
+    pairs = (gain[:-1], gain[1:]) if follows.all() else (gain[:-1][follows], gain[1:][follows])
+    before, after = (own.reshape(-1, p) for own in pairs)
+    product = before.T @ after
     return np.asarray(product + product.T)
