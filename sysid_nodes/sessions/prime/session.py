@@ -20,6 +20,7 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.fall import FallWatch
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
@@ -103,6 +104,7 @@ class PrimeSession:
         self._aligner = self._streams.aligner
         self._horizon = self._make()
         self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after, config.horizon.memory)
+        self._fall = FallWatch(config.prime.contact.normal, config.trust.held)
         self.pacer = Pacer(config.pacing, config.horizon.window, dt)
         self._segment, self._due, self._looked = 0, 0, -math.inf
         self._step = self._published = -math.inf
@@ -206,6 +208,7 @@ class PrimeSession:
         if steps.segment != self._segment:
             self._segment = steps.segment
             self._streams.restart()
+            self._fall.restart()
             self._restart()
             self.newest, self._published = end, -math.inf  # the clock may have gone back
         self._step = end
@@ -222,6 +225,7 @@ class PrimeSession:
             return None
         used = self._streams.drop_stuck_streams(steps)
         self._trust.note_used(used)
+        self._fall.take(used)
         self._horizon.push(used)
         self._due += len(used)
         hop, config = self.pacer.pace.hop, self.config
@@ -261,7 +265,9 @@ class PrimeSession:
         return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction, self.frames)
 
     def _judge(self, now: float) -> PrimeJudgement:
-        return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)
+        fallen = self._fall.finding(now)
+        findings = self._streams.findings if fallen is None else (fallen, *self._streams.findings)
+        return self._trust.judge(self._estimate, findings, self.pacer.finding, now)
 
     def _remember(self, estimate: PrimeEstimate) -> None:
         t = float(estimate.t[-1])

@@ -6,10 +6,15 @@ both cones and the product rule hold for every w, and only the agreement with th
 
     r = z(q_{k-1}, q_k, q_{k+1}) - p(w),   z = ((gap / dt) / mu + |v_t|, v_t)   (without |v_t| for Anitescu's law),
 
-with the sigma of the ground's shape, the heights of footholds included, and of creep. Foot and ground give under load:
-the gap is larger by the normal force times their compliance. The gap is at the stage itself, where the paper has gap /
-dt + v_n, the gap one step later. Three more rows, f / force_sigma, are a weak prior that shares a load among contacts
-where the motion leaves that open.
+with the sigma of the ground's shape, the heights of footholds included, and of creep. The gap is at the stage itself,
+where the paper has gap / dt + v_n, the gap one step later. Foot and ground give under load, by a depth s that follows
+the normal force with a lag tau (a spring and a damper side by side, as rubber, turf or a mat),
+
+    tau s' + s = compliance f_n,   s_k = kept s_{k-1} + (1 - kept) compliance f_k,   kept = tau / (tau + dt),
+
+and s_k is what the gap is larger by. That of the stage before is by how much the foot was below the plane there, so
+that a foot that comes down presses nothing before it touches. Three more rows, f / force_sigma, are a weak prior that
+shares a load among contacts where the motion leaves that open.
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ class ContactLaw:
         dt: step [s].
         tilt: of the ground, see `ContactPlane` [rad].
         compliance: of feet and ground, by which a loaded foot is lower [m/N].
+        lag: time by which it is lower late [s].
     """
 
     config: ContactConfig
@@ -48,6 +54,22 @@ class ContactLaw:
     dt: float
     tilt: tuple[float, float] = (0.0, 0.0)
     compliance: float = 0.0
+    lag: float = 0.0
+
+    @property
+    def kept(self) -> float:
+        """Share of the depth of a stage before that is left at the next; negative, and straight, of a lag below zero."""
+        return self.lag / (max(self.lag, 0.0) + self.dt)
+
+    @property
+    def kept_slope(self) -> float:
+        """Its derivative by the lag [1/s]."""
+        return self.dt / (max(self.lag, 0.0) + self.dt) ** 2
+
+    @property
+    def give(self) -> float:
+        """Depth at once under a force [m/N]."""
+        return (1.0 - self.kept) * self.compliance
 
     @cached_property
     def plane(self) -> contact.ContactPlane:
@@ -70,8 +92,8 @@ class ContactLaw:
         return -contact.smooth_projection_jacobian(-w, self.smoothing) * self.per_force[:, None]
 
     def velocity(self, gap: Array, slip: Array) -> Array:
-        """z (..., 3) of gaps (...,) and sliding velocities (..., 2) on ground that does not give."""
-        head = gap / (self.dt * self.config.friction)
+        """z (K, nc, 3) of gaps (N, nc) and sliding velocities (K, nc, 2), but for what a force presses down at once."""
+        head = self.per_gap * (gap[1:-1] + self.kept * depth(gap[:-2])[0])
         if self.config.law == "coulomb":
             head = head + contact.sliding_lift(slip, ROUNDING)[0]
         return np.concatenate([head[..., None], slip], axis=-1)
@@ -91,19 +113,19 @@ class ContactLaw:
     def misfit(self, w: Array, velocity: Array, force: Array) -> Array:
         """(..., 3) whitened motion's rows, of contact velocities z and the forces of w (..., 3)."""
         raw = velocity - contact.smooth_projection(w, self.smoothing)
-        raw[..., 0] += self.per_gap * self.compliance * force[..., 0]
+        raw[..., 0] += self.per_gap * self.give * force[..., 0]
         return np.asarray(raw * self.scale)
 
     def misfit_jacobian(self, w: Array, by_force: Array) -> Array:
         """(..., 3, 3) its derivative by w, that of the forces being `by_force`."""
         out = -contact.smooth_projection_jacobian(w, self.smoothing)
-        out[..., 0, :] += self.per_gap * self.compliance * by_force[..., 0, :]
+        out[..., 0, :] += self.per_gap * self.give * by_force[..., 0, :]
         return np.asarray(out * self.scale[:, None])
 
     def residual(self, w: Array, motion: ContactMotion) -> Array:
         """(K, 6 nc) whitened: the motion's rows of all contacts, then their forces' rows."""
         force = self.force(w)
-        moved = self.misfit(w, self.velocity(motion.gap[1:-1], motion.slip), force)
+        moved = self.misfit(w, self.velocity(motion.gap, motion.slip), force)
         rows = np.stack([moved, force / self.config.force_sigma], axis=1)
         return rows.reshape(len(w), -1)
 
@@ -118,10 +140,12 @@ class ContactLaw:
             slope = contact.sliding_lift(motion.slip, ROUNDING)[1]
             flat = motion.slip_jacobian.reshape(count, nc, 2, -1)
             moving[:, :, 0] = (slope[:, :, None] @ flat).reshape(count, nc, 3, nv)
+        before = self.kept * depth(motion.gap[:-2])[1]
+        moving[:, :, 0, 0] += self.per_gap * before[..., None] * motion.gap_jacobian[:-2]
         moving[:, :, 0, 1] += self.per_gap * motion.gap_jacobian[1:-1]
         moving *= self.scale[:, None, None]
         by_parameter = np.zeros((count, 2, nc, 3, parameters))
-        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0]
+        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0] * (1.0 + before)
         by_local = np.zeros((count, 2, nc, 3, nc, 3))
         each = np.arange(nc)
         by_force = self.force_jacobian(w)
@@ -144,6 +168,15 @@ class ContactLaw:
         w[..., 0] = np.where(gap < _NEAR, pressed, gap / (self.dt * self.config.friction))
         return w
 
+
+def depth(gap: Array) -> tuple[Array, Array]:
+    """By how much a contact is below the plane, and its derivative by the gap: (|g| - g) / 2, turning over smoothly."""
+    root = np.sqrt(gap**2 + _TURN**2)
+    return 0.5 * (root - gap), 0.5 * (gap / root - 1.0)
+
+
+_TURN = 1e-4
+"""Gap within which it turns over [m]: far below gap_sigma."""
 
 _NEAR = 0.01
 """A measured gap below this may be none [m]; only a start."""

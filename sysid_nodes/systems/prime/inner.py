@@ -149,7 +149,7 @@ class ReferenceRows:
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
-        velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
+        velocity = at.law.velocity(at.contact.gap, at.contact.slip)
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, most, turns=turns)
@@ -272,7 +272,7 @@ class CompiledRows:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
         motor = motor_with(self.base.motor, parameters, theta)
-        ground = np.array([theta[parameters.height], *law.tilt, law.compliance])
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -288,7 +288,7 @@ class CompiledRows:
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
         p = parameters
-        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give)
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,

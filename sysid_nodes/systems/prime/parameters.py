@@ -46,6 +46,7 @@ class Parameters:
         rotors: (n,) unit of the armature's error where the robot states none, else zero [kg m2].
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         give: column of the compliance of feet and ground; or empty.
+        lag: column of the time by which they give late; or empty.
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
@@ -63,6 +64,7 @@ class Parameters:
     rotors: Array
     masses: slice
     give: slice
+    lag: slice
     foot: npt.NDArray[np.int64]
     shares: Array
     sensors: dict[str, slice]
@@ -154,9 +156,9 @@ class Parameters:
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """(p,) whether a column is of slope, compliance, feet, drives, links, encoders or delays."""
+        """(p,) whether a column is of slope, compliance, lag, feet, drives, links, encoders or delays."""
         out = np.zeros(self.count, dtype=bool)
-        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.gains, self.offsets):
+        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.lag, self.gains, self.offsets):
             out[columns] = True
         out[self.delays] = True
         return out
@@ -301,6 +303,7 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         rotors=np.zeros(robot.n) if robot.motor.armature.any() else UNSTATED_ROTORS * limits,
         masses=spans[4],
         give=spans[5],
+        lag=spans[6],
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
@@ -324,7 +327,7 @@ def _body_sigma(prior: InertiaConfig) -> Array:
 
 
 def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Constant, ...], ...]:
-    """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses and compliance."""
+    """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses, what gives."""
     contact, process = config.contact, config.process
     motor = [process.coulomb, process.viscous, process.armature]
     motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
@@ -336,6 +339,7 @@ def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Con
         tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True)),
         (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
         (_Constant(("ground.compliance",), "m/N", contact.compliance_sigma),),
+        (_Constant(("ground.lag",), "s", contact.lag_sigma if contact.compliance_sigma > 0.0 else 0.0),),
     )
 
 
