@@ -98,6 +98,7 @@ class WindowKernel : public FloatingModel {
       Stage stage(*this);
       for (std::size_t k = 0; k < inner; ++k) {
         wanted(q, motion, k, around, stage);
+        deepen(motion, k, around, w.data() + 3 * nc_ * k, stage);
         touch(motion, k, around, false, stage);
         write_residual(stage, w.data() + 3 * nc_ * (k + 1), around.smoothing, out_data + k * rows());
       }
@@ -129,6 +130,7 @@ class WindowKernel : public FloatingModel {
       for (std::size_t k = 0; k < inner; ++k) {
         const double *here = w.data() + nl * (k + 1);
         wanted(q, motion, k, around, stage);
+        deepen(motion, k, around, here - nl, stage);
         touch(motion, k, around, true, stage);
         write_residual(stage, here, around.smoothing, out_data + k * m);
         double *rows_stage = stage_data + k * m * 3 * nv_;
@@ -184,6 +186,7 @@ class WindowKernel : public FloatingModel {
   void follow(const Configurations &q, Motion &motion, bool derivatives);
   void wanted(const Configurations &q, const Motion &motion, std::size_t k, const Surroundings &around, Stage &stage);
   void touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives, Stage &stage) const;
+  void deepen(const Motion &motion, std::size_t k, const Surroundings &around, const double *before, Stage &stage) const;
   void write_residual(Stage &stage, const double *w, double smoothing, double *out) const;
   void hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const;
   void dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k, const Stage &stage, Terms &terms,

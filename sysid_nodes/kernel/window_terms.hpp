@@ -91,6 +91,21 @@ inline double WindowKernel::gap(const Motion &motion, std::size_t k, std::size_t
   return axes_.row(0) * motion.centre[k * nc_ + c] - radii_[c] - plane_height_ - around.rises.data()[inner * nc_ + c];
 }
 
+// Depth of the contacts at the stage before inner stage k, whose contact variables are given, and its slope by their gaps
+// (systems/prime/contacts.py).
+inline void WindowKernel::deepen(const Motion &motion, std::size_t k, const Surroundings &around, const double *before,
+                                 Stage &stage) const {
+  constexpr double kTurn = 1e-4;
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const Vector3 w = MapOf<Vector3>(before + 3 * c);
+    const double pressed = stage_math::smooth_projection(-w, around.smoothing).value[0];
+    const double bears = pressed / (pressed + stage_math::smooth_projection(w, around.smoothing).value[0]);
+    const double there = gap(motion, k, c, around), root = std::sqrt(there * there + kTurn * kTurn);
+    stage.depth[c] = 0.5 * (root - there) - 0.5 * bears * (root + there);
+    stage.deepens[c] = 0.5 * (there / root - 1.0) - 0.5 * bears * (there / root + 1.0);
+  }
+}
+
 // Contact velocities z at inner stage k but for what a force presses down at once, and their whitened derivatives.
 inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives,
                                 Stage &stage) const {
@@ -102,10 +117,6 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surro
         tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
         0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
     const double root = stage.root[c] = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
-    constexpr double kTurn = 1e-4;  // contacts.py: depth
-    const double before = gap(motion, k, c, around), length = std::sqrt(before * before + kTurn * kTurn);
-    stage.depth[c] = 0.5 * (length - before);
-    stage.deepens[c] = 0.5 * (before / length - 1.0);
     stage.velocity[3 * c] = (gap(motion, k + 1, c, around) + kept_ * stage.depth[c]) / (dt_ * mu_) +
                             (coulomb_ ? root - rounding_ : 0.0);
     stage.velocity.segment<2>(3 * c + 1) = slip;

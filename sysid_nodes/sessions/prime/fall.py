@@ -79,7 +79,7 @@ class FallWatch:
             self._look(t, lean)
 
     def restart(self) -> None:
-        """The stamps' clock may have jumped: whether a robot lies is kept, since when is not."""
+        """Stamps may have jumped, or residuals contradict that it stands, as on its belly: that is to last from now on."""
         self._leaning = self._standing = math.nan
 
     def finding(self, now: float) -> Finding | None:

@@ -25,7 +25,7 @@ from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
 from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches, status_of_whole
-from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
+from sysid_nodes.sessions.prime.trust import CONSISTENCY, PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import Frames, ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
 from sysid_nodes.signals.samples import AlignedSteps
@@ -267,7 +267,10 @@ class PrimeSession:
     def _judge(self, now: float) -> PrimeJudgement:
         fallen = self._fall.finding(now)
         findings = self._streams.findings if fallen is None else (fallen, *self._streams.findings)
-        return self._trust.judge(self._estimate, findings, self.pacer.finding, now)
+        judgement = self._trust.judge(self._estimate, findings, self.pacer.finding, now)
+        if any(finding.kind == CONSISTENCY for finding in judgement.findings):
+            self._fall.restart()
+        return judgement
 
     def _remember(self, estimate: PrimeEstimate) -> None:
         t = float(estimate.t[-1])

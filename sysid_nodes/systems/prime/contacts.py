@@ -12,8 +12,9 @@ the normal force with a lag tau (a spring and a damper side by side, as rubber, 
 
     tau s' + s = compliance f_n,   s_k = kept s_{k-1} + (1 - kept) compliance f_k,   kept = tau / (tau + dt),
 
-and s_k is what the gap is larger by. That of the stage before is by how much the foot was below the plane there, so
-that a foot that comes down presses nothing before it touches. Three more rows, f / force_sigma, are a weak prior that
+and s_k is what the gap is larger by. That of the stage before is by how much the foot was below the plane there: of a
+foot that bore, whatever the sign, so that what is not plane is as lasting as it is; of one in the air nothing above the
+plane, so that it presses nothing before it touches. Three more rows, f / force_sigma, are a weak prior that
 shares a load among contacts where the motion leaves that open.
 """
 
@@ -58,13 +59,13 @@ class ContactLaw:
 
     @property
     def kept(self) -> float:
-        """Share of the depth of a stage before that is left at the next; negative, and straight, of a lag below zero."""
-        return self.lag / (max(self.lag, 0.0) + self.dt)
+        """Share of the depth at a stage that is left at the next."""
+        return kept_share(self.lag, self.dt)[0]
 
     @property
     def kept_slope(self) -> float:
         """Its derivative by the lag [1/s]."""
-        return self.dt / (max(self.lag, 0.0) + self.dt) ** 2
+        return kept_share(self.lag, self.dt)[1]
 
     @property
     def give(self) -> float:
@@ -91,9 +92,22 @@ class ContactLaw:
         """(..., 3, 3) derivative of `force` by w."""
         return -contact.smooth_projection_jacobian(-w, self.smoothing) * self.per_force[:, None]
 
-    def velocity(self, gap: Array, slip: Array) -> Array:
-        """z (K, nc, 3) of gaps (N, nc) and sliding velocities (K, nc, 2), but for what a force presses down at once."""
-        head = self.per_gap * (gap[1:-1] + self.kept * depth(gap[:-2])[0])
+    def depth(self, w: Array, gap: Array) -> tuple[Array, Array]:
+        """(K, nc) depth at the stages before the inner ones, of w (N, nc, 3) and gaps (N, nc), and its slope by these.
+
+        That by w is left out: where a contact opens or closes it is about level.
+        """
+        velocity, pressed = (contact.smooth_projection(sign * w[:-2], self.smoothing)[..., 0] for sign in (1.0, -1.0))
+        root, gap = np.sqrt(gap[:-2] ** 2 + _TURN**2), gap[:-2]
+        bears = pressed / (velocity + pressed)
+        return 0.5 * (root - gap) - 0.5 * bears * (root + gap), 0.5 * (gap / root - 1.0) - 0.5 * bears * (gap / root + 1.0)
+
+    def velocity(self, w: Array, gap: Array, slip: Array) -> Array:
+        """z (K, nc, 3) of gaps (N, nc) and sliding velocities (K, nc, 2), but for what a force presses down at once.
+
+        w (N, nc, 3) are contact variables, of which those before each stage count.
+        """
+        head = self.per_gap * (gap[1:-1] + self.kept * self.depth(w, gap)[0])
         if self.config.law == "coulomb":
             head = head + contact.sliding_lift(slip, ROUNDING)[0]
         return np.concatenate([head[..., None], slip], axis=-1)
@@ -123,15 +137,17 @@ class ContactLaw:
         return np.asarray(out * self.scale[:, None])
 
     def residual(self, w: Array, motion: ContactMotion) -> Array:
-        """(K, 6 nc) whitened: the motion's rows of all contacts, then their forces' rows."""
-        force = self.force(w)
-        moved = self.misfit(w, self.velocity(motion.gap, motion.slip), force)
+        """(K, 6 nc) whitened, of w (N, nc, 3): the motion's rows of all contacts, then their forces' rows."""
+        inner = w[1:-1]
+        force = self.force(inner)
+        moved = self.misfit(inner, self.velocity(w, motion.gap, motion.slip), force)
         rows = np.stack([moved, force / self.config.force_sigma], axis=1)
-        return rows.reshape(len(w), -1)
+        return rows.reshape(len(inner), -1)
 
     def blocks(self, w: Array, motion: ContactMotion, height: int, parameters: int) -> Blocks:
         """The residual of K inner stages with derivatives; `height` is the column of the ground's height."""
-        count, nc = w.shape[:2]
+        inner = w[1:-1]
+        count, nc = inner.shape[:2]
         nv = motion.gap_jacobian.shape[-1]
         by_stage = np.zeros((count, 2, nc, 3, 3, nv))
         moving = by_stage[:, 0]
@@ -140,7 +156,7 @@ class ContactLaw:
             slope = contact.sliding_lift(motion.slip, ROUNDING)[1]
             flat = motion.slip_jacobian.reshape(count, nc, 2, -1)
             moving[:, :, 0] = (slope[:, :, None] @ flat).reshape(count, nc, 3, nv)
-        before = self.kept * depth(motion.gap[:-2])[1]
+        before = self.kept * self.depth(w, motion.gap)[1]
         moving[:, :, 0, 0] += self.per_gap * before[..., None] * motion.gap_jacobian[:-2]
         moving[:, :, 0, 1] += self.per_gap * motion.gap_jacobian[1:-1]
         moving *= self.scale[:, None, None]
@@ -148,8 +164,8 @@ class ContactLaw:
         by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0] * (1.0 + before)
         by_local = np.zeros((count, 2, nc, 3, nc, 3))
         each = np.arange(nc)
-        by_force = self.force_jacobian(w)
-        by_local[:, 0, each, :, each] = self.misfit_jacobian(w, by_force).swapaxes(0, 1)
+        by_force = self.force_jacobian(inner)
+        by_local[:, 0, each, :, each] = self.misfit_jacobian(inner, by_force).swapaxes(0, 1)
         by_local[:, 1, each, :, each] = (by_force / self.config.force_sigma).swapaxes(0, 1)
         first = np.arange(count)
         return Blocks(
@@ -169,14 +185,14 @@ class ContactLaw:
         return w
 
 
-def depth(gap: Array) -> tuple[Array, Array]:
-    """By how much a contact is below the plane, and its derivative by the gap: (|g| - g) / 2, turning over smoothly."""
-    root = np.sqrt(gap**2 + _TURN**2)
-    return 0.5 * (root - gap), 0.5 * (gap / root - 1.0)
+def kept_share(lag: float, dt: float) -> tuple[float, float]:
+    """Share of a depth that is left after dt [s], and its derivative by the lag [1/s]; straight for a lag below zero."""
+    slowed = max(lag, 0.0) + dt
+    return lag / slowed, dt / slowed**2
 
 
 _TURN = 1e-4
-"""Gap within which it turns over [m]: far below gap_sigma."""
+"""Gap within which a depth turns over [m]: far below gap_sigma."""
 
 _NEAR = 0.01
 """A measured gap below this may be none [m]; only a start."""

@@ -19,6 +19,7 @@ from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
 from sysid_nodes.sensors.late import DELAY
 from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
+from sysid_nodes.systems.prime.contacts import kept_share
 from sysid_nodes.systems.prime.remembered import remember_last
 
 Array = npt.NDArray[np.float64]
@@ -47,6 +48,7 @@ class Parameters:
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         give: column of the compliance of feet and ground; or empty.
         lag: column of the time by which they give late; or empty.
+        step: time between stages [s].
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
@@ -65,6 +67,7 @@ class Parameters:
     masses: slice
     give: slice
     lag: slice
+    step: float
     foot: npt.NDArray[np.int64]
     shares: Array
     sensors: dict[str, slice]
@@ -220,7 +223,8 @@ class Parameters:
         """(p,) coordinates that residuals are linear in, and of which one alone says how heavy everything is.
 
         Inertial parameters and armature are divided by the factor h on the links' masses, the ground's compliance is
-        multiplied by it, and gains become 1 / (gain h) of each kind of joint. The equations of motion hold as well for
+        multiplied by it, and gains become 1 / (gain h) of each kind of joint. Of the ground's lag it is the share that
+        is kept of a depth, and of its compliance what gives at once. The equations of motion hold as well for
         a robot, contact forces and torques that are all larger by h: only priors tell h, here the column of the links'
         masses. In coordinates where every linearisation has another direction for that, windows that follow one another
         would learn h from nothing (Huang, Mourikis and Roumeliotis, Observability-based rules for EKF SLAM, 2010, of
@@ -234,7 +238,8 @@ class Parameters:
             coulomb, viscous, armature = theta[self.drives]
             stated = not self.rotors.any()
             out[self.drives] = np.array([coulomb, viscous, np.exp(armature) if stated else armature]) / heavier
-        out[self.give] = heavier * theta[self.give]
+        out[self.lag] = kept = kept_share(float(theta[self.lag].sum()), self.step)[0]
+        out[self.give] = (1.0 - kept) * heavier * theta[self.give]
         out[self._kinds] = 1.0 / (heavier * self._kind_factors(theta))
         return out
 
@@ -251,8 +256,11 @@ class Parameters:
             stated = not self.rotors.any()
             out[drives, drives] = np.diag([1.0, 1.0, np.exp(theta[drives][2]) if stated else 1.0]) / heavier
             out[drives, self.masses] = -linear[drives, None]
-        out[give, give] = heavier
+        kept, by_lag = kept_share(float(theta[self.lag].sum()), self.step)
+        out[give, give] = (1.0 - kept) * heavier
         out[give, self.masses] = linear[give, None]
+        out[self.lag, self.lag] = by_lag
+        out[give, self.lag] = -by_lag * heavier * theta[give, None]
         if kinds.start < kinds.stop:
             slope = -linear[kinds] / self._kind_factors(theta)
             out[kinds, kinds], out[kinds, kinds.stop] = np.diag(slope), slope
@@ -304,6 +312,7 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         masses=spans[4],
         give=spans[5],
         lag=spans[6],
+        step=config.step,
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},

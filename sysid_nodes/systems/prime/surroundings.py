@@ -17,7 +17,7 @@ from sysid_nodes.models.contact_motion import contact_arms
 from sysid_nodes.models.floating_base import FloatingBase
 from sysid_nodes.models.rotations import cross, matrix_log, skew
 from sysid_nodes.robots import MotorConstants
-from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw, depth
+from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
@@ -104,7 +104,7 @@ def add_columns(
         rows[:, where, 0] += law.scale[0] * head
         rows[:, where, 1:] += law.scale[1:] * slip
 
-    arms, before = contact_arms(law.plane, base.contact_radii), depth(at.contact.gap[:-2])
+    arms, before = contact_arms(law.plane, base.contact_radii), law.depth(point.w, at.contact.gap)
     local = law.force(point.w[1:-1])
     centre, rotation = at.kinematics.centre, at.kinematics.rotation
     per_gap = law.scale[0] * law.per_gap

@@ -3,17 +3,30 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
+from shared import legged_readings
+from shared.legged_readings import START, feed_all, make_session, readings_of, record
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.rotations import quaternion_exp, quaternion_product
+from sysid_nodes.results.prime import Fit
+from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.live_session import Level
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
-from sysid_nodes.sessions.prime.fall import find_fall, first_stages
+from sysid_nodes.sessions.prime.fall import FallWatch, find_fall, first_stages
+from sysid_nodes.sessions.prime.live import LivePrime
 from sysid_nodes.sessions.prime.session import PrimeSession
+from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.signals.samples import AlignedSteps, Samples
+from sysid_nodes.simulation.legged import ImuReading, PoseReading, Reading
 
 UP = (0.0, 0.0, 1.0)
 
@@ -59,3 +72,123 @@ def test_a_log_that_begins_with_a_fall_is_refused_in_one_line() -> None:
     )
     with pytest.raises(ExcitationError, match=line):
         solve_batch(session, gathered, StreamRecord.empty())
+
+
+def test_it_is_the_same_whether_a_log_comes_at_once_or_step_by_step() -> None:
+    lean = np.concatenate([np.zeros(30), np.linspace(0.0, 1.5, 60)])
+    log, watch = steps(lean), FallWatch(UP)
+    for k in range(len(log)):
+        watch.take(first_stages(log, k + 1) if k == 0 else part(log, k))
+    fall = find_fall(log, UP)
+    assert fall is not None and watch.fall is not None
+    assert fall.t == pytest.approx(watch.fall.upright + 0.01)
+    assert fall.lean == watch.fall.lean
+
+
+def part(log: AlignedSteps, k: int) -> AlignedSteps:
+    """Step k alone."""
+    samples = {name: own.between(k, k + 1) for name, own in log.samples.items()}
+    return replace(log, first=k, times=log.times[k : k + 1], samples=samples)
+
+
+def test_single_readings_that_say_so_are_garbage() -> None:
+    lean = np.zeros(80)
+    lean[[20, 40, 42]] = 2.0  # readings are of every second step: 0.02 s apart
+    assert find_fall(steps(lean), UP) is None
+    lean[44] = 2.0
+    assert find_fall(steps(lean), UP) is not None
+
+
+@pytest.mark.parametrize(("lies", "over"), [(0.35, True), (0.6, False)])
+def test_a_robot_has_to_stand_for_a_while_to_be_believed_again(lies: float, over: bool) -> None:
+    lean = np.concatenate([np.zeros(20), np.full(20, 1.5), np.full(120, lies)])
+    log, watch = steps(lean), FallWatch(UP, held=1.0)
+    assert watch.finding(0.0) is None
+    watch.take(first_stages(log, 130))
+    found = watch.finding(6.3)
+    assert found is not None, "for 0.9 s"
+    assert found.message == (
+        "the robot has fallen: its base leans by up to 86 degrees; nothing is believed until it has stood for 1 s or "
+        "the estimator is reset"
+    )
+    for k in range(130, 160):
+        watch.take(part(log, k))
+    assert (watch.finding(6.6) is None) == over
+
+
+def leaning(readings: Sequence[Reading], lean: Callable[[float], float]) -> list[Reading]:
+    """Readings whose orientations lean about x by what that says of the time since the first."""
+
+    def tip(quaternion: np.ndarray, by: float) -> np.ndarray:
+        return quaternion_product(quaternion_exp(np.array([[by, 0.0, 0.0]])), quaternion[None])[0]
+
+    told = []
+    for reading in readings:
+        if isinstance(reading, ImuReading | PoseReading):
+            by = lean(reading.stamp - START)
+            reading = replace(reading, orientation=tip(reading.orientation, by))
+        told.append(reading)
+    return told
+
+
+def falls(t: float) -> float:
+    """Between 0.8 and 1.2 s the base goes from 0 to 1.6 rad, and is back after 1.5 s."""
+    return float(np.interp(t, [0.8, 1.2, 1.4, 1.5], [0.0, 1.6, 1.6, 0.0]))
+
+
+def test_nothing_is_good_from_a_fall_until_the_robot_stands_again() -> None:
+    session = make_session()
+    updates = feed_all(session, leaning(record(3.0)[0], falls))
+    t = np.array([update.t for update in updates]) - START
+    status = np.array([update.judgement.status for update in updates])
+    assert set(status[t < 1.0]) == {PrimeStatus.GOOD}
+    lies = (t > 1.15) & (t < 2.4)  # 1 rad is passed after 1.05 s; 0.4 rad again after 1.475 s, and a second later
+    assert set(status[lies]) == {PrimeStatus.DOUBTFUL}
+    assert set(status[t > 2.65]) == {PrimeStatus.GOOD}
+    said = {update.judgement.sentence for update, lying in zip(updates, lies, strict=True) if lying}
+    assert all("the robot has fallen: its base leans by up to" in line for line in said)
+    assert session.whole_status is PrimeStatus.DOUBTFUL
+    assert [stretch.status.name for stretch in session.stretches] == ["GOOD", "DOUBTFUL", "GOOD"]
+    assert "the robot has fallen" in session.stretches[1].why
+
+
+def test_on_its_belly_it_does_not_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upright, but with forces that no foot gives: residuals speak against it, and the time begins anew."""
+    misfit = {"dynamics": Fit(10, 9.0)}
+    made = legged_readings.still
+    monkeypatch.setattr(legged_readings, "still", lambda robot, times: replace(made(robot, times), fit=misfit))
+    session = make_session()
+    feed_all(session, leaning(record(3.0)[0], falls))
+    assert session.judgement.fallen
+
+
+def test_a_reset_forgets_the_fall() -> None:
+    session, readings = make_session(), record(3.0)[0]
+    feed_all(session, leaning(readings, lambda t: float(np.interp(t, [0.5, 0.9], [0.0, 1.6]))))
+    assert session.judgement.fallen and session.judgement.faults()["robot"] == "fallen"
+    session.reset()
+    assert not session.judgement.fallen
+    feed_all(session, readings)
+    assert session.judgement.status is PrimeStatus.GOOD
+
+
+def test_a_node_says_it_once_whatever_was_wrong_before() -> None:
+    said: list[PrimeJudgement] = []
+    session = make_session()
+    live = LivePrime(
+        session,
+        capacity=5,
+        write=lambda path, _: Path(path),
+        publish=lambda _: None,
+        judged=lambda _, now: said.append(now),
+        complain=lambda _: None,
+    )
+    try:
+        for reading in leaning(record(3.0)[0], falls):
+            live._process((lambda message, _: [readings_of(message)], reading, 0.0, time.monotonic()))
+            if session.judgement.fallen:
+                assert live.report(active=True).level is Level.ERROR
+    finally:
+        live.stop()
+    fallen = [judgement for judgement in said if judgement.fallen]
+    assert len(fallen) == 1
