@@ -2,8 +2,8 @@
 """A robot that falls: what its readings of the base's orientation say, before anything is estimated.
 
 Ground under anything but feet is a force that no contact point gives. A whole log with a fall in it fits nothing, takes
-ten times as long, and of constants tells what the fall did to them. So the log ends where the robot begins to lean. Live
-and in a replay of the live node nothing is believed from where the fall shows until the robot has stood again.
+ten times as long, and of constants tells what the fall did to them. So the log ends where the robot begins to lean.
+Live and in a replay of the live node nothing is believed from where the fall shows until the robot has stood again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ORIENTATIONS = ("imu_orientation", "mocap_pose")
 """Sensors whose readings end with a quaternion of the base, x, y, z, w."""
 
 _FALLEN, _BEGINS, _STANDS = 1.0, 0.15, 0.4
-"""Lean against how the base stood at first that is a fall, at which it begins, and within which a robot stands again, be
-it on a slope [rad]. Nobody walks at 57 degrees."""
+"""Lean against how the base stood at first that is a fall, at which it begins, and within which a robot stands again,
+be it on a slope [rad]. Nobody walks at 57 degrees."""
 
 _LASTS = 0.03
 """Time for which readings have to say so: single ones are garbage [s]."""
@@ -79,7 +79,7 @@ class FallWatch:
             self._look(t, lean)
 
     def restart(self) -> None:
-        """Stamps may have jumped, or residuals contradict that it stands, as on its belly: that is to last from now on."""
+        """Stamps may have jumped, or residuals contradict that it stands, as on its belly: that lasts from now on."""
         self._leaning = self._standing = math.nan
 
     def finding(self, now: float) -> Finding | None:
@@ -87,8 +87,8 @@ class FallWatch:
         if self.fall is None:
             return None
         line = (
-            f"the robot has fallen: its base leans by up to {_degrees(self.fall.lean)}; nothing is believed until it has stood for "
-            f"{self._held:g} s or the estimator is reset"
+            f"the robot has fallen: its base leans by up to {_degrees(self.fall.lean)}; nothing is believed until it has "
+            f"stood for {self._held:g} s or the estimator is reset"
         )
         return Finding(FALLEN, "robot", now, line)
 
@@ -138,8 +138,8 @@ class LogFall(NamedTuple):
     def describe(self, start: float) -> Finding:
         """Of a log that starts at a stamp [s]."""
         line = (
-            f"the robot falls {self.t - start:.1f} s into the log, where its base leans by up to {_degrees(self.lean)}: "
-            "nothing is estimated from there on"
+            f"the robot falls {self.t - start:.1f} s into the log, where its base leans by up to {_degrees(self.lean)}"
+            ": nothing is estimated from there on"
         )
         return Finding(FALL, "robot", self.t, line)
 

@@ -100,7 +100,9 @@ class ContactLaw:
         velocity, pressed = (contact.smooth_projection(sign * w[:-2], self.smoothing)[..., 0] for sign in (1.0, -1.0))
         root, gap = np.sqrt(gap[:-2] ** 2 + _TURN**2), gap[:-2]
         bears = pressed / (velocity + pressed)
-        return 0.5 * (root - gap) - 0.5 * bears * (root + gap), 0.5 * (gap / root - 1.0) - 0.5 * bears * (gap / root + 1.0)
+        return 0.5 * (root - gap) - 0.5 * bears * (root + gap), 0.5 * (gap / root - 1.0) - 0.5 * bears * (
+            gap / root + 1.0
+        )
 
     def velocity(self, w: Array, gap: Array, slip: Array) -> Array:
         """z (K, nc, 3) of gaps (N, nc) and sliding velocities (K, nc, 2), but for what a force presses down at once.
@@ -186,7 +188,7 @@ class ContactLaw:
 
 
 def kept_share(lag: float, dt: float) -> tuple[float, float]:
-    """Share of a depth that is left after dt [s], and its derivative by the lag [1/s]; straight for a lag below zero."""
+    """Share of a depth that is left after dt [s], and its derivative by the lag [1/s]; straight below zero."""
     slowed = max(lag, 0.0) + dt
     return lag / slowed, dt / slowed**2
 

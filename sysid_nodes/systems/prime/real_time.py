@@ -27,9 +27,9 @@ _DAMPINGS = (0.0, 1e-3, 1e-1, 10.0)
 """Tried one after the other until the cost falls."""
 
 _LEFT = 2.0
-"""Cost by which a step's decrease may differ from the linear model's where that holds: about what is then left, half the
-square of a distance in sigmas of all unknowns. A share of the decrease instead would leave more the farther a window was
-off, as where feet leave the ground."""
+"""Cost by which a step's decrease may differ from the linear model's where that holds: about what is then left, half
+the square of a distance in sigmas of all unknowns. A share of the decrease instead would leave more the farther a
+window was off, as where feet leave the ground."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Improved:
 def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer, most: int = 0) -> Improved:
     """Takes up to `iterations` steps, fewer where the timer says so, but always one.
 
-    Up to `most` are taken where those leave residuals that their noise does not explain, or end elsewhere than the linear
-    model says: after an impact a step leads past the solution, and the next ones are worth their time.
+    Up to `most` are taken where those leave residuals that their noise does not explain, or end elsewhere than the
+    linear model says: after an impact a step leads past the solution, and the next ones are worth their time.
 
     The result's status is CONVERGED_COST where the linear model predicted what the last step would do.
     """

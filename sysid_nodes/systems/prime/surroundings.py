@@ -57,7 +57,7 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
 
 
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
-    """The contact law with slope, compliance and lag of theta (p,), and its prior on forces in proportion to the weight.
+    """The contact law with slope, compliance and lag of theta (p,), its prior on forces in proportion to the weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.
     """
