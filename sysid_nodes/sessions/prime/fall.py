@@ -83,12 +83,12 @@ class FallWatch:
         self._leaning = self._standing = math.nan
 
     def finding(self, now: float) -> Finding | None:
-        """What is wrong, in words, at a time [s]."""
+        """The fall in words, at a time [s]; None while the robot stands."""
         if self.fall is None:
             return None
         line = (
-            f"the robot has fallen: its base leans by up to {_degrees(self.fall.lean)}; nothing is believed until it has "
-            f"stood for {self._held:g} s or the estimator is reset"
+            f"the robot has fallen: its base leans by up to {_degrees(self.fall.lean)}; nothing is believed until it "
+            f"has stood for {self._held:g} s or the estimator is reset"
         )
         return Finding(FALLEN, "robot", now, line)
 
