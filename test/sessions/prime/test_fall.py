@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from shared import legged_readings
-from shared.legged_readings import START, feed_all, make_session, readings_of, record
+from shared.legged_readings import START, feed_all, leaning, make_session, readings_of, record
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.rotations import quaternion_exp, quaternion_product
@@ -21,12 +20,13 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.live_session import Level
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
-from sysid_nodes.sessions.prime.fall import FallWatch, find_fall, first_stages
+from sysid_nodes.sessions.prime.fall import FALLEN, FallWatch, find_fall, first_stages
 from sysid_nodes.sessions.prime.live import LivePrime
 from sysid_nodes.sessions.prime.session import PrimeSession
-from sysid_nodes.sessions.prime.trust import PrimeJudgement
+from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches
+from sysid_nodes.sessions.prime.trust import CONSISTENCY, PrimeJudgement
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps, Samples
-from sysid_nodes.simulation.legged import ImuReading, PoseReading, Reading
 
 UP = (0.0, 0.0, 1.0)
 
@@ -116,21 +116,6 @@ def test_a_robot_has_to_stand_for_a_while_to_be_believed_again(lies: float, over
     assert (watch.finding(6.6) is None) == over
 
 
-def leaning(readings: Sequence[Reading], lean: Callable[[float], float]) -> list[Reading]:
-    """Readings whose orientations lean about x by what that says of the time since the first."""
-
-    def tip(quaternion: np.ndarray, by: float) -> np.ndarray:
-        return quaternion_product(quaternion_exp(np.array([[by, 0.0, 0.0]])), quaternion[None])[0]
-
-    told = []
-    for reading in readings:
-        if isinstance(reading, ImuReading | PoseReading):
-            by = lean(reading.stamp - START)
-            reading = replace(reading, orientation=tip(reading.orientation, by))
-        told.append(reading)
-    return told
-
-
 def falls(t: float) -> float:
     """Between 0.8 and 1.2 s the base goes from 0 to 1.6 rad, and is back after 1.5 s."""
     return float(np.interp(t, [0.8, 1.2, 1.4, 1.5], [0.0, 1.6, 1.6, 0.0]))
@@ -150,6 +135,18 @@ def test_nothing_is_good_from_a_fall_until_the_robot_stands_again() -> None:
     assert session.whole_status is PrimeStatus.DOUBTFUL
     assert [stretch.status.name for stretch in session.stretches] == ["GOOD", "DOUBTFUL", "GOOD"]
     assert "the robot has fallen" in session.stretches[1].why
+
+
+def test_a_stretch_names_the_fall_though_residuals_were_in_doubt_before() -> None:
+    stretches: list[Stretch] = []
+    doubt = Finding(CONSISTENCY, "contact", 0.0, "feet slide")
+    fallen = Finding(FALLEN, "robot", 0.0, "the robot has fallen")
+    for t, findings in ((1.0, (doubt,)), (1.1, (fallen, doubt)), (1.2, (fallen,))):
+        extend_stretches(stretches, PrimeJudgement(PrimeStatus.DOUBTFUL, findings), t)
+    assert [(entry.why, entry.start, entry.end) for entry in stretches] == [
+        ("feet slide", 1.0, 1.0),
+        ("the robot has fallen", 1.0, 1.2),
+    ]
 
 
 def test_on_its_belly_it_does_not_stand(monkeypatch: pytest.MonkeyPatch) -> None:
