@@ -45,7 +45,7 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
   force_sigma_ = around.force_sigma;
   plane_height_ = level_height_ + around.ground.data()[0];
   compliance_ = around.ground.data()[3];
-  const double lag = around.ground.data()[4], slowed = std::max(lag, 0.0) + dt_;
+  const double lag = around.ground.data()[4], slowed = std::abs(lag) + dt_;
   kept_ = lag / slowed;
   kept_slope_ = dt_ / (slowed * slowed);
   give_ = (1.0 - kept_) * compliance_ / (dt_ * mu_);

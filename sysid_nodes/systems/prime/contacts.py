@@ -188,8 +188,8 @@ class ContactLaw:
 
 
 def kept_share(lag: float, dt: float) -> tuple[float, float]:
-    """Share of a depth that is left after dt [s], and its derivative by the lag [1/s]; straight below zero."""
-    slowed = max(lag, 0.0) + dt
+    """Share of a depth that is left after dt [s], and its derivative by the lag [1/s]; odd, for lags below zero."""
+    slowed = abs(lag) + dt
     return lag / slowed, dt / slowed**2
 
 
