@@ -198,7 +198,7 @@ def test_sigmas_of_the_pose_do_not_follow_what_is_stated(trot: LeggedLog) -> Non
 
 
 def test_without_torques_nothing_says_which_foot_bears(trot: LeggedLog) -> None:
-    """Once they have fallen silent forces are off by a fifth and more, and their sigmas say so."""
+    """Once they have fallen silent sigmas have the shares of all feet in them: without, forces are 8 of them off."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
     list(follow(horizon, trot, range(0, 30, 2)))
     off = []
