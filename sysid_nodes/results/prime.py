@@ -120,6 +120,11 @@ class ContactEstimate:
     on_ground: npt.NDArray[np.bool_]
 
     @property
+    def observed(self) -> bool:
+        """Whether any force is."""
+        return bool(np.isfinite(self.force).any())
+
+    @property
     def force_sigma(self) -> Array:
         """(N, nc, 3) standard deviations along the world's axes [N]."""
         return np.sqrt(np.diagonal(self.covariance, axis1=-2, axis2=-1))
