@@ -93,8 +93,9 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
                 degenerate += 1
                 continue
             step = factor.step()
-            moved = problem.retract(point, step.stage, step.parameter, step.local)
-            after = tuple(problem.residuals(moved))
+            with np.errstate(over="ignore", invalid="ignore"):  # too far a step, of a window that fits nothing
+                moved = problem.retract(point, step.stage, step.parameter, step.local)
+                after = tuple(problem.residuals(moved))
             there = cost(after, losses)
             if there <= value:
                 predicted = step.promise(equations)
