@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.rotations import quaternion_matrix
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps, Samples
 
@@ -161,6 +162,16 @@ def find_fall(steps: AlignedSteps, normal: Sequence[float]) -> LogFall | None:
 
 def _degrees(lean: float) -> str:
     return f"{np.degrees(lean):.0f} degrees"
+
+
+def with_constants_of(estimate: PrimeEstimate, before: PrimeEstimate) -> PrimeEstimate:
+    """An estimate of a robot that lies, with the constants from before: what it lies on is no contact point's doing."""
+    return replace(
+        estimate,
+        bodies=before.bodies,
+        parameters=before.parameters,
+        parameter_covariance=before.parameter_covariance,
+    )
 
 
 def first_stages(steps: AlignedSteps, count: int) -> AlignedSteps:

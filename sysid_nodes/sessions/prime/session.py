@@ -20,7 +20,7 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
-from sysid_nodes.sessions.prime.fall import FallWatch
+from sysid_nodes.sessions.prime.fall import FallWatch, with_constants_of
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
@@ -111,6 +111,7 @@ class PrimeSession:
         self._usual = False
         self._memory = PrimeMemory()
         self._estimate: PrimeEstimate | None = None
+        self._believed: PrimeEstimate | None = None  # the last one that was
         self.judgement = PrimeJudgement()
         self.received = self.solves = self.skipped = 0
         self.unusable: Counter[str] = Counter()
@@ -245,11 +246,15 @@ class PrimeSession:
         if estimate is None:
             return None
         self.solves += 1
+        if self._fall.fall is not None and self._believed is not None:
+            estimate = with_constants_of(estimate, self._believed)
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
         self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps)
         self._usual = True
         self.judgement = self._judge(self._step)
+        if self.judgement.status.trusted:
+            self._believed = estimate
         extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
         trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
         failed = estimate.status is EstimateStatus.FAILED

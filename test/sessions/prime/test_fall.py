@@ -14,9 +14,9 @@ from shared.legged_readings import START, feed_all, leaning, make_session, readi
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.rotations import quaternion_exp, quaternion_product
-from sysid_nodes.results.prime import Fit
+from sysid_nodes.results.prime import Fit, PrimeEstimate
 from sysid_nodes.results.prime_status import PrimeStatus
-from sysid_nodes.robots import load_robot
+from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.sessions.live_session import Level
 from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -157,6 +157,22 @@ def test_on_its_belly_it_does_not_stand(monkeypatch: pytest.MonkeyPatch) -> None
     session = make_session()
     feed_all(session, leaning(record(3.0)[0], falls))
     assert session.judgement.fallen
+
+
+def test_while_it_lies_constants_are_those_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = legged_readings.still
+
+    def still(robot: Robot, times: np.ndarray) -> PrimeEstimate:
+        found = made(robot, times)
+        (body,) = found.bodies
+        return replace(found, bodies=(replace(body, parameters=(times[-1] - START) * body.parameters),))
+
+    monkeypatch.setattr(legged_readings, "still", still)
+    session = make_session()
+    for update in feed_all(session, leaning(record(3.0)[0], falls)):
+        share = update.estimate.bodies[0].mass / session.robot.inertial_parameters()[0, 0]
+        at = float(update.estimate.t[-1]) - START
+        assert share == pytest.approx(1.03 if update.judgement.fallen else at, abs=0.11)
 
 
 def test_a_reset_forgets_the_fall() -> None:
