@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
 import numpy as np
@@ -37,6 +37,9 @@ _LOOK = 0.1
 
 _HISTORY = 0.5
 """Time between two entries of the history of parameters [s]."""
+
+_BEFORE = 0.8
+"""Time between two estimates that are kept for a fall [s]: longer than one takes from its beginning until it shows."""
 
 _MOST_HISTORY = 2000
 """Entries; every other one goes when there are more, and their distance doubles: memory stays flat."""
@@ -111,7 +114,7 @@ class PrimeSession:
         self._usual = False
         self._memory = PrimeMemory()
         self._estimate: PrimeEstimate | None = None
-        self._believed: PrimeEstimate | None = None  # the last one that was
+        self._believed: deque[PrimeEstimate] = deque(maxlen=2)  # of late, the older from before a fall shows
         self.judgement = PrimeJudgement()
         self.received = self.solves = self.skipped = 0
         self.unusable: Counter[str] = Counter()
@@ -246,15 +249,15 @@ class PrimeSession:
         if estimate is None:
             return None
         self.solves += 1
-        if self._fall.fall is not None and self._believed is not None:
-            estimate = with_constants_of(estimate, self._believed)
+        if self._fall.fall is not None and self._believed:
+            estimate = with_constants_of(estimate, self._believed[0])
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
         self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps)
         self._usual = True
         self.judgement = self._judge(self._step)
         if self.judgement.status.trusted:
-            self._believed = estimate
+            self._believe(estimate)
         extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
         trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
         failed = estimate.status is EstimateStatus.FAILED
@@ -268,6 +271,12 @@ class PrimeSession:
         self._published = float(estimate.t[last])
         friction = self.config.prime.contact.friction
         return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction, self.frames)
+
+    def _believe(self, estimate: PrimeEstimate) -> None:
+        """Keeps an estimate now and then: one of before a fall shows is not touched by it yet."""
+        t = float(estimate.t[-1])
+        if not self._believed or abs(t - float(self._believed[-1].t[-1])) >= _BEFORE:
+            self._believed.append(estimate)
 
     def _judge(self, now: float) -> PrimeJudgement:
         fallen = self._fall.finding(now)
