@@ -88,8 +88,8 @@ class FallWatch:
         if self.fall is None:
             return None
         line = (
-            f"the robot has fallen: its base leans by up to {_degrees(self.fall.lean)}; nothing is believed until it "
-            f"has stood for {self._held:g} s or the estimator is reset"
+            f"the robot has fallen: its base leans by up to {np.degrees(self.fall.lean):.0f} degrees; nothing is "
+            f"believed until it has stood for {self._held:g} s or the estimator is reset"
         )
         return Finding(FALLEN, "robot", now, line)
 
@@ -139,8 +139,8 @@ class LogFall(NamedTuple):
     def describe(self, start: float) -> Finding:
         """Of a log that starts at a stamp [s]."""
         line = (
-            f"the robot falls {self.t - start:.1f} s into the log, where its base leans by up to {_degrees(self.lean)}"
-            ": nothing is estimated from there on"
+            f"the robot falls {self.t - start:.1f} s into the log, where its base leans by up to "
+            f"{np.degrees(self.lean):.0f} degrees: nothing is estimated from there on"
         )
         return Finding(FALL, "robot", self.t, line)
 
@@ -158,10 +158,6 @@ def find_fall(steps: AlignedSteps, normal: Sequence[float]) -> LogFall | None:
         return None
     stage = int(np.searchsorted(steps.times, watch.fall.upright, side="right"))
     return LogFall(stage, float(steps.times[stage]), watch.fall.lean)
-
-
-def _degrees(lean: float) -> str:
-    return f"{np.degrees(lean):.0f} degrees"
 
 
 def with_constants_of(estimate: PrimeEstimate, before: PrimeEstimate) -> PrimeEstimate:
