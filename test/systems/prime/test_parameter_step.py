@@ -45,10 +45,10 @@ def test_it_is_the_best_by_readings_that_are_linear_in_inertia(parameters: Param
     """Readings of another robot, ten of each constant, some of them vague: the step beats the linear model's, no other
     beats it, and it lowers the cost by what it promises. Readings of 1e5 constants' worth take it there in one.
 
-    It is of second order: as far away as priors reach the linear model's is the better for 4 or 5 of 12 draws of a G1.
+    It is of second order: as far away as priors reach it is the better for 30 of 37 draws of a Go2 and 22 of a G1.
     """
     rng, p = np.random.default_rng(4), parameters.count
-    theta, truth = parameters.mean, drawn(parameters, 305)
+    theta, truth = parameters.mean, drawn(parameters, 6)
     wanted = parameters.step_to(theta, truth)
     scale = parameters.sigma * np.where(rng.uniform(size=p) < 0.3, 3.0, 0.1)
     rows = rng.normal(size=(10 * p, p)) / scale / np.sqrt(10.0)
