@@ -121,7 +121,7 @@ class ReferenceRows:
         base = robot_with(self.base, self.parameters, point.theta)
         at = evaluate(base, self.parameters, law, point, derivatives=False)
         dynamics = self.dynamics.at(base, point.theta).residual(point, at)
-        return dynamics, at.law.residual(point.w[1:-1], at.contact), at.motion
+        return dynamics, at.law.residual(point.w, at.contact), at.motion
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
@@ -129,7 +129,7 @@ class ReferenceRows:
         at = evaluate(base, parameters, law, point, derivatives=True)
         rows = self.dynamics.at(base, point.theta)
         dynamics = rows.blocks(point, at, at.law)
-        contact = at.law.blocks(point.w[1:-1], at.contact, parameters.height, parameters.count)
+        contact = at.law.blocks(point.w, at.contact, parameters.height, parameters.count)
         assert dynamics.parameter_jacobian is not None and contact.parameter_jacobian is not None
         columns = np.concatenate([dynamics.parameter_jacobian, contact.parameter_jacobian], axis=1)
         residual, nv = np.concatenate([dynamics.residual, contact.residual], axis=1), base.nv
@@ -152,7 +152,7 @@ class ReferenceRows:
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
-        velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
+        velocity = at.law.velocity(part.w, at.contact.gap, at.contact.slip)
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, most, turns=turns)
@@ -275,7 +275,7 @@ class CompiledRows:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
         motor = motor_with(self.base.motor, parameters, theta)
-        ground = np.array([theta[parameters.height], *law.tilt, law.compliance])
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -291,7 +291,7 @@ class CompiledRows:
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
         p = parameters
-        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give)
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,
