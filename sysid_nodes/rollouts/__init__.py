@@ -6,7 +6,13 @@ from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import FREQUENCY, GAITS
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
 from sysid_nodes.rollouts.processes import ProcessSimulations
-from sysid_nodes.rollouts.simulations import ClosableSimulator, FinerSimulations, Simulations, Simulator
+from sysid_nodes.rollouts.simulations import (
+    ClosableSimulator,
+    DrivenSimulations,
+    FinerSimulations,
+    Simulations,
+    Simulator,
+)
 from sysid_nodes.rollouts.variants import Variants, Work
 from sysid_nodes.rollouts.walking import Command, WalkingConfig, WalkingPolicy
 
@@ -16,6 +22,7 @@ __all__ = [
     "ClosableSimulator",
     "Command",
     "Drive",
+    "DrivenSimulations",
     "FinerSimulations",
     "GroundConfig",
     "ProcessSimulations",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sysid_nodes.rollouts.drive import Array
-from sysid_nodes.rollouts.simulations import Simulations
+from sysid_nodes.rollouts.simulations import DrivenSimulations
 from sysid_nodes.rollouts.variants import IntArray, Variants
 from sysid_nodes.rollouts.walking import BoolArray, Command, Memory, WalkingPolicy
 
@@ -39,7 +39,7 @@ class Walks:
 
 
 def walk(
-    simulations: Simulations,
+    simulations: DrivenSimulations,
     policy: WalkingPolicy,
     variants: Variants,
     which: IntArray,

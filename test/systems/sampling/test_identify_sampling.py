@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole identifications, as small as they can be; benchmarks.sampling_truth has those that mean something."""
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -228,8 +229,16 @@ def test_a_log_that_is_too_short_is_refused(walk):
 def test_a_cluster_is_asked_for_by_its_address_and_instead_of_processes(walk):
     with pytest.raises(InputError, match="nonsense://x: no Dask scheduler answers"):
         prepare(walk.log, ROBOT, from_flat(SamplingConfig, {"scheduler": "nonsense://x"}))
-    with pytest.raises(ConfigError, match="'processes' and 'scheduler' exclude one another"):
-        from_flat(SamplingConfig, {"scheduler": "tcp://x:8786", "processes": 2})
+    for two in ({"scheduler": "tcp://x:8786", "processes": 2}, {"processes": 2, "device": "cpu"}):
+        with pytest.raises(ConfigError, match="'processes', 'scheduler' and 'device' exclude one another"):
+            from_flat(SamplingConfig, two)
+
+
+def test_a_device_that_cannot_be_had_is_one_line(walk, monkeypatch):
+    on_device = from_flat(SamplingConfig, {"device": "nonsense"})
+    monkeypatch.setitem(sys.modules, "mujoco_warp", None)
+    with pytest.raises(ConfigError, match=r"'device' needs mujoco-warp; pip install 'sysid-nodes\[warp\]'"):
+        prepare(walk.log, ROBOT, on_device)
 
 
 def test_a_lead_as_long_as_clips_is_refused():

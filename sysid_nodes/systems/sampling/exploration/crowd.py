@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.results.exploration import Posterior
-from sysid_nodes.rollouts import Simulations, Variants, WalkingPolicy, Walks, walk
+from sysid_nodes.rollouts import DrivenSimulations, Variants, WalkingPolicy, Walks, walk
 from sysid_nodes.rollouts.walking import Memory
 from sysid_nodes.systems.sampling.exploration.criteria import invert
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
@@ -58,7 +58,7 @@ class Crowd:
         variants: (R) their parameters.
     """
 
-    def __init__(self, simulations: Simulations, policy: WalkingPolicy, variants: Variants) -> None:
+    def __init__(self, simulations: DrivenSimulations, policy: WalkingPolicy, variants: Variants) -> None:
         self._simulations, self._policy, self._variants = simulations, policy, variants
 
     def __len__(self) -> int:
