@@ -76,9 +76,13 @@ class Task:
         return np.asarray(self.errors(world, np.repeat(numbers, robots, axis=0)).reshape(-1, robots).mean(axis=1))
 
 
-def tasks() -> dict[str, Task]:
-    """All of them, by name; of a task that the walking controller does with and without its integrals."""
-    config = WalkingConfig()
+def tasks(policy: str = "") -> dict[str, Task]:
+    """All of them, by name; of a task that the walking controller does with and without its integrals.
+
+    Args:
+        policy: file of a trained policy in place of that controller.
+    """
+    config = WalkingConfig(policy=policy)
     middle = np.array([1.0, 0.0, 1.0, 0.0, 0.0, _HEIGHT])
     reach = np.array([0.4, 0.2, 0.4, 0.15, 0.15, 0.05])
     ahead = slice(0, _STRAIGHT)
@@ -86,7 +90,8 @@ def tasks() -> dict[str, Task]:
         "jump forward": Task(_forward, GUESS[ahead], LOWER[ahead], UPPER[ahead]),
         "jump and turn": Task(_turn, GUESS, LOWER, UPPER),
     }
-    for suffix, walking in (("", config), (", no integral", replace(config, integral_gain=0.0))):
+    without = {} if policy else {", no integral": replace(config, integral_gain=0.0)}
+    for suffix, walking in ({"": config} | without).items():
         for name, errors in (("circle", _circle), ("attitude", _attitude)):
             found[name + suffix] = Task(_with(errors, walking), middle, middle - reach, middle + reach)
     return found
@@ -188,6 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--iterations", type=int, default=20, help="of every search, of 12 candidates each")
     options.add_argument("--tasks", nargs="+", choices=list(tasks()), default=list(tasks()), help="which tasks")
+    options.add_argument("--policy", default="", help="ONNX file that obeys commands instead")
     chosen = options.parse_args(arguments)
     config = from_flat(SamplingSessionConfig, {})
     estimates = [
@@ -205,8 +211,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for p in estimates
     ]
     truth, rows = true_world(robot), []
-    for name in progress(chosen.tasks, "tasks"):
-        task = tasks()[name]
+    able = tasks(chosen.policy)
+    for name in progress([name for name in chosen.tasks if name in able], "tasks"):
+        task = able[name]
         tuned = [task.tune(world, chosen.iterations, chosen.seed) for world in (described, *worlds)]
         there = [
             float(task.mean_errors(world, numbers[None])[0])

@@ -13,7 +13,16 @@ from benchmarks.sampling_log import TRUTH
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
-from sysid_nodes.rollouts import Drive, Simulations, Variants, WalkingConfig, WalkingPolicy, build_legged_mujoco, walk
+from sysid_nodes.rollouts import (
+    Drive,
+    Simulations,
+    Variants,
+    WalkingConfig,
+    WalkingPolicy,
+    build_legged_mujoco,
+    commanded_policy,
+    walk,
+)
 from sysid_nodes.rollouts.closed_loop import Commands
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import loaded_bodies
@@ -62,7 +71,7 @@ class World:
         self, count: int, commands: Commands, duration: float, config: WalkingConfig
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
         """States (B, T, nq + nv) of `count` robots under commands, and (B,) whether they have fallen."""
-        policy = WalkingPolicy(self.robot, self.drive, config)
+        policy = commanded_policy(self.robot, self.drive, config)
         which, every = self._which(count), round(EVERY / self.simulations.timestep)
         start = self._standing(count)
         walks = walk(self.simulations, policy, self.variants, which, start, commands, duration, every=every)
@@ -74,7 +83,7 @@ class World:
     def _standing(self, count: int) -> Array:
         start = np.zeros((count, 13 + 2 * self.robot.n))
         start[:, 3], start[:, 7 : 7 + self.robot.n] = 1.0, POSTURE
-        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height(POSTURE)
+        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height
         return start
 
 

@@ -21,6 +21,7 @@ _OF_SOME = {
     "speed": ("kinova",),
     "motion_time": ("go2", "g1", "actuators", "fourbar"),
     "change": ("actuators",),
+    "policy": ("spi",),
 }
 """Arguments that not every demo has, and which have them."""
 
@@ -83,6 +84,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=CHANGES,
         default="friction",
         help="actuators: what changes at one of the drives on the way; default: %(default)s",
+    )
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="FILE",
+        help="spi: trained policy (ONNX) that obeys commands; default: a scripted one",
     )
     parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
     parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")

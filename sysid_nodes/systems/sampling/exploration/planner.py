@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
-from sysid_nodes.rollouts import GAITS, WalkingPolicy
+from sysid_nodes.rollouts import GAITS, commanded_policy
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -90,7 +90,7 @@ class ExplorationPlanner:
         if tuple(unknowns.index) != posterior.names:
             raise ConfigError("the estimate is of other parameters than this configuration has")
         drive = nominal_drive(robot, sampling)
-        policy = WalkingPolicy(robot, drive, config.walking)
+        policy = commanded_policy(robot, drive, config.walking)
         model = nominal_model(robot, sampling, sampling.step)
         room = simulations(model, drive, sampling, _ROOM)
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
