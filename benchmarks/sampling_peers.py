@@ -6,8 +6,8 @@ method; `paper` is CMA-ES on the paper's cost and ranges. `release` is what the 
 of the body's inertia by a tree-structured Parzen estimator, 50 trials, clips of five set-points of 20 ms, three terms
 (which ones is our reading: position, orientation, joints). `mujoco.sysid` is that toolbox's default optimiser
 (`mujoco.minimize`, Levenberg-Marquardt on finite differences within bounds, with its own options) on our residuals and
-unknowns; `mjx` is the same optimiser on fewer clips, its derivatives those of MJX (MuJoCo in JAX, on the CPU) in forward mode. All
-but ours take start states as measured.
+unknowns; `mjx` is the same optimiser on fewer clips, its derivatives those of MJX (MuJoCo in JAX, on the CPU) in
+forward mode. All but ours take start states as measured.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "mjx" in by_method:
         compiling = np.median([row["compiling"] for row in by_method["mjx"]])
         report.text(
-            f"Of MJX's processor time {compiling:.0f} s are XLA's, to compile one step with its derivatives; a derivative by one parameter "
-            "counts as a simulation."
+            f"Of MJX's processor time {compiling:.0f} s are XLA's, to compile a step with its derivatives; a derivative "
+            "by one parameter counts as a simulation."
         )
     report.text("Errors are in mm for centres of mass and relative in % else; a dash is what a method does not ask.")
     print(report.write())
