@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if "mjx" in by_method:
         compiling = np.median([row["compiling"] for row in by_method["mjx"]])
         report.text(
-            f"Of MJX's processor time {compiling:.0f} s are XLA's, to compile a step with its derivatives; a derivative "
+            f"Of MJX's processor time {compiling:.0f} s are XLA's, to compile a step and its derivatives; a derivative "
             "by one parameter counts as a simulation."
         )
     report.text("Errors are in mm for centres of mass and relative in % else; a dash is what a method does not ask.")
