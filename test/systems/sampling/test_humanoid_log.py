@@ -30,7 +30,7 @@ def test_clips_of_a_loaded_humanoid_fit_its_true_torso_and_not_the_nominal_one()
     assert config.horizons.lead == pytest.approx(0.02), "or its soles settle within what is compared"
     found = misfits(config, readings, sim)
     assert found["true"] < 1.3, (
-        "noise, and a start that is not settled to the end; 1.6 with dampings of 0.7 times these"
+        "noise, and a start that is not settled to the end; 1.6 with legs of 0.8 times the stiffness"
     )
     assert found["nominal"] > 1.2 * found["true"]
     # Soles creep in longer steps. Where they do, clips fit by a tenth or more worse.
