@@ -53,6 +53,8 @@ class NetworkPolicy:
     """
 
     def __init__(self, robot: Robot, file: Path) -> None:
+        if not file.is_file():
+            raise ConfigError("no such file of a policy", source=str(file))
         self._layout: PolicyLayout = read_layout(file.with_suffix(".yaml"), robot)
         self._network = _open(file, self._layout)
         self.period, self.posture = self._layout.period, self._layout.posture(robot)
@@ -98,8 +100,6 @@ def _open(file: Path, layout: PolicyLayout) -> Callable[[Array], Array]:
         import onnxruntime
     except ImportError:
         raise ConfigError("'walking.policy' needs onnxruntime; pip install 'sysid-nodes[policy]'") from None
-    if not file.is_file():
-        raise ConfigError("no such file of a policy", source=str(file))
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # simulations have the other cores
     try:
