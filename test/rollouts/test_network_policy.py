@@ -126,6 +126,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path, monkeypatch):
     file.unlink()
     with pytest.raises(ConfigError, match=r"p\.onnx: no such file of a policy"):
         NetworkPolicy(ROBOT, file)
+    write_policy(file, np.zeros((45, 12)))
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ConfigError, match=r"'walking\.policy' needs onnxruntime; pip install 'sysid-nodes\[policy\]'"):
         NetworkPolicy(ROBOT, file)
