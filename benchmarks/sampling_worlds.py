@@ -29,7 +29,7 @@ from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.set_point_drive import with_friction
 from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
-from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model
+from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -88,10 +88,13 @@ class World:
 
 
 def model_world(robot: Robot, config: SamplingConfig, vectors: Sequence[Array]) -> World:
-    """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation."""
-    drive = nominal_drive(robot, config)
-    simulations = Simulations(nominal_model(robot, config, config.step), drive, capacity=_ROOM)
-    return World(robot, drive, simulations, Unknowns(robot, config).variants(vectors))
+    """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation.
+
+    They have their bodies' shapes, other than there: in a deep crouch knees touch the ground.
+    """
+    drive, bodies = nominal_drive(robot, config), robot.model.inertias.tolist()[1:]
+    model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.step)
+    return World(robot, drive, Simulations(model, drive, capacity=_ROOM), Unknowns(robot, config).variants(vectors))
 
 
 def true_world(robot: Robot) -> World:
