@@ -5,10 +5,11 @@ The tasks are the paper's (SPI-Active, appendix A.1) as far as a scripted Go2 ca
 0.4, 0.8 and 0.4 m/s again, attitudes, a jump forward and a jump that turns. In place of a policy that is trained,
 a few numbers of a scripted controller are tuned by CMA-ES, by the paper's own measure of the task: scales and offsets
 of the commands to the walking controller, and of a jump the legs' extension, sweep, twist and time, without feedback.
-The same search with the same seed tunes both controllers; then they are tried once on the truth. For the identified
-robot a controller is tuned on the mean error of the estimate and of robots drawn from it: a jump that is right for one
-robot alone may be a fall of the next. `no integral` is the walking controller without its integrals of height and tilt,
-which make up for a load that nobody told it about.
+The same search with the same seed tunes both controllers, in models with the body's shape (knees touch the ground in a
+deep crouch); then they are tried once on the truth. For the identified robot a controller is tuned on the mean error of
+the estimate and of robots drawn from it: a jump that is right for one robot alone may be a fall of the next. `no
+integral` is the walking controller without its integrals of height and tilt, which make up for a load that nobody told
+it about.
 """
 
 from __future__ import annotations
