@@ -6,8 +6,8 @@ method; `paper` is CMA-ES on the paper's cost and ranges. `release` is what the 
 of the body's inertia by a tree-structured Parzen estimator, 50 trials, clips of five set-points of 20 ms, three terms
 (which ones is our reading: position, orientation, joints). `mujoco.sysid` is that toolbox's default optimiser
 (`mujoco.minimize`, Levenberg-Marquardt on finite differences within bounds, with its own options) on our residuals and
-unknowns; `mjx` is the same optimiser on fewer clips, its derivatives those of MJX (MuJoCo in JAX, on the CPU) in
-forward mode. All but ours take start states as measured.
+unknowns; `mjx` is the same optimiser for six iterations on six clips of 0.05 s, its derivatives those of MJX (MuJoCo in
+JAX, on the CPU) in forward mode. All but ours take start states as measured.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Method = Callable[[SamplingSession, int, int], Record]
 _TRIALS, _SCALES, _FIVE = 50, (0.5, 2.0), 0.1  # of the release, its bounds, and five of its steps [s]
 _TERMS = ("position", "orientation", "joints")
 _CLIPS, _LENGTH, _ITERATIONS = 32, 0.1, 30  # of mujoco.sysid; clips as our last level has them [s]
-_FEW, _DESCENTS = 12, 12  # clips and iterations of MJX
+_FEW, _SHORT, _DESCENTS = 6, 0.05, 6  # clips of MJX, their length [s], and iterations: a derivative is dear
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,13 +147,13 @@ def _release(session: SamplingSession, seed: int, _iterations: int) -> Record:
 
 
 def _toolbox(session: SamplingSession, seed: int, _iterations: int) -> Record:
-    search = _Search(session, seed, _CLIPS)
+    search = _Search(session, seed, _CLIPS, _LENGTH)
     values = _values(search.setting, search.config, search.descend(_ITERATIONS))
     return {"values": values, "steps": search.setting.simulator.steps}
 
 
 def _mjx(session: SamplingSession, seed: int, _iterations: int) -> Record:
-    search = _Search(session, seed, _FEW)
+    search = _Search(session, seed, _FEW, _SHORT)
     setting, problem, config = search.setting, search.problem, search.config
     rollouts = MjxRollouts(nominal_model(session.robot, config, config.step), setting.drive)
     moves, made = setting.unknowns.column("step")[search.searched], 0
@@ -188,10 +188,10 @@ class _Search:
         axes: (m, K) unit vectors of these.
     """
 
-    def __init__(self, session: SamplingSession, seed: int, clips: int) -> None:
+    def __init__(self, session: SamplingSession, seed: int, clips: int, length: float) -> None:
         self.config = config = from_flat(SamplingConfig, {"seed": seed})
         log, self.setting = _prepare(session, config)
-        unknowns, instants = self.setting.unknowns, round(_LENGTH / config.step) + 1
+        unknowns, instants = self.setting.unknowns, round(length / config.step) + 1
         first = place_clips(log, instants, clips, np.random.default_rng(seed))
         guess = self.setting.guess.at(first)
         self.problem = ClipProblem(log, config.noise, unknowns, self.setting.simulator, first, instants, guess)

@@ -2,11 +2,12 @@
 """Rollouts of a walking robot through MJX, MuJoCo in JAX, with derivatives by its parameters in forward mode.
 
 Forward, since loops of the contact solver that end by a tolerance have no reverse derivative. The drives are those of
-`rollouts/drive.py`, written again in JAX.
+`rollouts/drive.py`, written again in JAX. XLA's optimisations are off: with them it compiles for minutes.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy.typing as npt
 from sysid_nodes.rollouts import Drive, Variants
 from sysid_nodes.rollouts.drive import _LOOSE, _TURNOVER
 from sysid_nodes.rollouts.simulations import GIVES
+
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 try:
     import jax
