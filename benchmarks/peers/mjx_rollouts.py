@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from sysid_nodes.rollouts import Drive, Variants
 from sysid_nodes.rollouts.drive import _LOOSE, _TURNOVER
+from sysid_nodes.rollouts.rotations import from_matrix, matrix
 from sysid_nodes.rollouts.simulations import GIVES
 
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
@@ -114,7 +115,7 @@ class MjxRollouts:
         return self._mjx.replace(
             pair_friction=pairs,
             pair_solref=self._mjx.pair_solref.at[:, 0].set(numbers["time_constant"]),
-            dof_frictionloss=self._mjx.dof_frictionloss.at[6:].set(self._known + numbers["holding"]),
+            dof_frictionloss=self._mjx.dof_frictionloss.at[6:].set(self._known + numbers["holding"] + _LEAST),
             **{name: numbers[name] for name in _OF_BODIES},
         )
 
@@ -125,6 +126,9 @@ class MjxRollouts:
         mass, centre, moments, axes = (part[k] for part in variants.principal)
         # Of principal axes that are as good, those next to the first variant's.
         reference = variants.principal[3][0]
+        turned = np.swapaxes(matrix(reference), -1, -2) @ matrix(axes)
+        turned = turned * np.sign(np.einsum("kii->ki", turned))[:, None]
+        axes = from_matrix(matrix(reference) @ turned)
         axes = axes * np.where((axes * reference).sum(axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
         model.body_mass[bodies], model.body_ipos[bodies] = mass, centre
         model.body_inertia[bodies], model.body_iquat[bodies] = moments, axes
@@ -134,6 +138,7 @@ class MjxRollouts:
         return own | {name: np.array(getattr(variants, name)[k]) for name in names}
 
 
+_LEAST = 1e-6  # a joint without any dry friction would be locked: MJX has its row all the same [N m]
 _OF_BODIES = (
     "body_mass", "body_ipos", "body_inertia", "body_iquat", "body_subtreemass", "body_invweight0", "dof_invweight0",
 )  # fmt: skip
