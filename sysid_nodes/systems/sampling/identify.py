@@ -26,6 +26,7 @@ from sysid_nodes.rollouts import (
 from sysid_nodes.rollouts.simulations import CAPACITY, GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
+from sysid_nodes.systems.sampling.findings import bound_words, told
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
@@ -189,10 +190,10 @@ def _fall(log: MotionLog) -> int | None:
 def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) -> SamplingResult:
     unknowns = setting.unknowns
     found = quantities(unknowns, config.verdict)
-    held = {name: _bound(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
+    held = {name: bound_words(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
     parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
     before = _misfit(fit.problem, unknowns.column("guess"), config)
-    findings = _findings(log, fit, held)
+    findings = told(log, fit, held, unknowns)
     status = _status(parameters, fit, before, config)
     if status is SamplingStatus.UNTRUSTED:
         parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)
@@ -244,28 +245,6 @@ def _status(
         return SamplingStatus.UNTRUSTED
     asked = [p for p in parameters if p.group in ("inertia", "motors")]
     return SamplingStatus.IDENTIFIED if all(p.identifiable for p in asked) else SamplingStatus.PARTIAL
-
-
-def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]:
-    found = list(log.faults)
-    hole = 1.0 - float(log.usable.mean())
-    if hole > 0.02:
-        stands = "the robot stands or lies there"
-        why = f"a stream is silent, or {stands}" if log.faults else stands
-        found.append(f"{100.0 * hole:.0f} % of the log are not used: {why}")
-    if not fit.converged:
-        found.append("the search ended at its limit of iterations, not by itself")
-    found += [f"at a bound: {words}" for words in dict.fromkeys(held.values())]
-    return tuple(found)
-
-
-def _bound(name: str, fit: Fit, k: int) -> str:
-    side = "lower" if fit.lower[k] else "upper"
-    words = {"alpha": "mass", "t1": "centre x", "t2": "centre y", "t3": "centre z"}
-    kind, _, group = name.partition(":")
-    if kind == "saturation":  # the less, the stronger
-        side, kind = ("upper" if side == "lower" else "lower"), f"strength of {group}"
-    return f"{words.get(kind, kind)} ({side})"
 
 
 def _misfit(problem: ClipProblem, vector: Array, config: SamplingConfig) -> float:

@@ -3,6 +3,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
+from sysid_nodes.systems.sampling.findings import told
 from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import solve_clips
+from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
 SMALL = {
@@ -232,6 +235,18 @@ def test_a_cluster_is_asked_for_by_its_address_and_instead_of_processes(walk):
     for two in ({"scheduler": "tcp://x:8786", "processes": 2}, {"processes": 2, "device": "cpu"}):
         with pytest.raises(ConfigError, match="'processes', 'scheduler' and 'device' exclude one another"):
             from_flat(SamplingConfig, two)
+
+
+@pytest.mark.parametrize(("bent", "known", "said"), [(0.1, 1.0, True), (0.01, 1.0, False), (0.1, np.nan, False)])
+def test_gears_that_bend_are_told_as_no_interval_holds_another_law_of_it(bent, known, said):
+    """Not of the paper's method, which has no intervals."""
+    unknowns = Unknowns(ROBOT, SamplingConfig())
+    vector = unknowns.column("guess")
+    vector[unknowns.index["bristle_friction"]] = bent
+    fit = SimpleNamespace(converged=True, vector=vector, covariance=known * np.eye(len(vector)))
+    log = SimpleNamespace(faults=(), usable=np.ones(9, dtype=bool))
+    found = told(log, fit, {}, unknowns)
+    assert [words.startswith("gears bend before they slide (0.10 N m)") for words in found] == [True] * said
 
 
 def test_a_device_that_cannot_be_had_is_one_line(walk, monkeypatch):
