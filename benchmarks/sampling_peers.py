@@ -155,7 +155,7 @@ def _toolbox(session: SamplingSession, seed: int, _iterations: int) -> Record:
 def _mjx(session: SamplingSession, seed: int, _iterations: int) -> Record:
     search = _Search(session, seed, _FEW, _SHORT)
     setting, problem, config = search.setting, search.problem, search.config
-    rollouts = MjxRollouts(nominal_model(session.robot, config, config.step), setting.drive)
+    rollouts = MjxRollouts(nominal_model(session.robot, config, config.step), setting.drive, pyramidal=True)
     moves, made = setting.unknowns.column("step")[search.searched], 0
 
     def jacobian(point: Array, _residual: Array) -> Array:

@@ -120,7 +120,7 @@ class MjxRollouts:
         )
 
     def _numbers(self, variants: Variants, k: int) -> dict[str, Array]:
-        """What differs between simulations: the drives', the ground's, and the bodies' with what follows from them."""
+        """Numbers of one simulation: its drives', its ground's, and its bodies' with what follows from them."""
         model, data = self._model, mujoco.MjData(self._model)
         bodies = np.array(variants.bodies) + 1
         mass, centre, moments, axes = (part[k] for part in variants.principal)

@@ -47,7 +47,7 @@ _M = TypeVar("_M", bound="Memory")
 
 @dataclass(frozen=True)
 class Memory:
-    """What a policy of B robots keeps between two calls, in arrays (B, ...).
+    """State of a policy of B robots between two calls, in arrays (B, ...).
 
     Attributes:
         fallen: (B,) robots that have fallen; their drives only damp.

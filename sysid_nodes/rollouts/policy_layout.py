@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a trained policy observes, and what its actions are: a YAML file beside the network."""
+"""Layout of a trained policy, what it observes and what its actions are: a YAML file beside the network."""
 
 from __future__ import annotations
 

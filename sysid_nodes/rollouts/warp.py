@@ -20,7 +20,7 @@ _OF_EACH = (
     "body_mass", "body_ipos", "body_inertia", "body_iquat", "dof_frictionloss", "pair_friction", "pair_solref",
     "body_subtreemass", "body_invweight0", "dof_invweight0",
 )  # fmt: skip
-"""What differs between simulations: what variants have, and what follows from it."""
+"""Fields that differ between simulations: those of variants, and those that follow from them."""
 
 _TOUCHES = 8  # contacts with the ground of a shape that is no foot, at most
 
