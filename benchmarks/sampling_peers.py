@@ -7,8 +7,8 @@ of the body's inertia by a tree-structured Parzen estimator, 50 trials, clips of
 (which ones is our reading: position, orientation, joints). `mujoco.sysid` is that toolbox's default optimiser
 (`mujoco.minimize`, Levenberg-Marquardt on finite differences within bounds, with its own options) on our residuals and
 unknowns; `mjx` is the same optimiser for six iterations on six clips of 0.05 s, its derivatives those of MJX (MuJoCo in
-JAX, on the CPU) in forward mode, with a pyramid for the friction cone, whose own derivative is not a number where a foot
-is in the air. All but ours take start states as measured.
+JAX, on the CPU) in forward mode, with a pyramid for the friction cone, whose own derivative is not a number where feet
+are in the air. All but ours take start states as measured.
 """
 
 from __future__ import annotations
