@@ -15,6 +15,7 @@ it about.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -185,7 +186,7 @@ def _unless_fallen(error: Array, states: Array) -> Array:
     return np.where(cosine > _UPRIGHT, np.nan_to_num(error, nan=_FALLEN), _FALLEN + _UPRIGHT - cosine)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def _chosen(arguments: Sequence[str] | None) -> Namespace:
     options = parser("sampling_tasks", __doc__)
     options.add_argument("--seeds", type=int, default=5, help="logs that the robot is identified from")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
@@ -195,7 +196,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--iterations", type=int, default=20, help="of every search, of 12 candidates each")
     options.add_argument("--tasks", nargs="+", choices=list(tasks()), default=list(tasks()), help="which tasks")
     options.add_argument("--policy", default="", help="ONNX file that obeys commands instead")
-    chosen = options.parse_args(arguments)
+    return options.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _chosen(arguments)
     config = from_flat(SamplingSessionConfig, {})
     estimates = [
         _identified(seed, chosen.duration, config)

@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KG",
         help="mass of the load; default: drawn, for kinova from 1.8 to 3.6 kg",
     )
+    _add_of_some(parser)
+    parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
+    parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
+
+
+def _add_of_some(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--identify",
         type=_within(1.0, 60.0),
@@ -91,8 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="spi: trained policy (ONNX) that obeys commands; default: a scripted one",
     )
-    parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
-    parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
 
 
 def refuse_others_options(args: argparse.Namespace) -> None:
