@@ -196,7 +196,8 @@ def _chosen(arguments: Sequence[str] | None) -> Namespace:
     options.add_argument("--iterations", type=int, default=20, help="of every search, of 12 candidates each")
     options.add_argument("--tasks", nargs="+", choices=list(tasks()), default=list(tasks()), help="which tasks")
     options.add_argument("--policy", default="", help="ONNX file that obeys commands instead")
-    return options.parse_args(arguments)
+    found: Namespace = options.parse_args(arguments)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
