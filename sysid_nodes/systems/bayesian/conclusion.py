@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,8 @@ def conclude(
     own, at = problem.mechanism.parameters, best.point
     model = linear_model(problem, at)
     kept = correlation(problem, model)
+    if changed := changed_constants(problem, model, kept) if before is None else None:
+        kept = replace(kept, extra=kept.extra + changed.spread)
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
     status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)
@@ -80,14 +83,16 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, fitted, kept, read)
     if before is None and not wrong:
-        changed, false = changed_constants(problem, model, kept)
-        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", changed * false)
-        wrong, findings = tuple(words for words in said if words), (*findings, *([changed] if changed else []))
+        false = changed.words if changed and changed.contradicts else ""
+        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", false)
+        wrong = tuple(words for words in said if words)
     if wrong:
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
+    if changed and not changed.contradicts:
+        findings = (*findings, f"{changed.words}; intervals allow for it")
     findings = (*findings, *_slow_joints(fitted, x, rows, covered))
     result = BayesianResult(
         status=status,
