@@ -239,22 +239,23 @@ def _disagreement_in_words(before: Knowledge, way: Passage, kept: Correlation, f
 def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> tuple[NoiseLevel, ...]:
     mechanism, noise, log = fitted.problem.mechanism, fitted.problem.noise, fitted.problem.log
     stated = stated_noise(mechanism, config)
-    names = np.array(mechanism.chain.joint_names)
-    motors = names[mechanism.parameters.motors]
+    own, names = mechanism.parameters, np.array(mechanism.chain.joint_names)
+    motors = np.flatnonzero(own.motors).tolist()
     rows = [
-        NoiseLevel(f"position of {name}", "rad", float(stated.position[j]), float(noise.position[j]), 1.0)
-        for j, name in enumerate(names)
+        NoiseLevel(f"position of {name}", own.unit("deflection", j), float(before), float(after), 1.0)
+        for j, (name, before, after) in enumerate(zip(names, stated.position, noise.position, strict=True))
         if np.isfinite(log.position[:, j]).any()
     ]
     if np.isfinite(log.torque).any():
         columns = zip(motors, stated.torque, noise.torque, kept.torque, strict=True)
         rows += [
-            NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
-            for (name, before, after, time), unread in zip(columns, log.unread, strict=True)
+            NoiseLevel(f"torque of {names[j]}", own.unit("offset", j), float(before), float(after), float(time))
+            for (j, before, after, time), unread in zip(columns, log.unread, strict=True)
             if not unread
         ]
-    if not mechanism.parameters.motors.all():
-        rows.append(NoiseLevel("torque of joints without a motor", "N m", stated.passive, noise.passive, 1.0))
+    if not own.motors.all():
+        unit = " or ".join(dict.fromkeys(own.unit("offset", j) for j in np.flatnonzero(~own.motors).tolist()))
+        rows.append(NoiseLevel("torque of joints without a motor", unit, stated.passive, noise.passive, 1.0))
     if np.isfinite(log.power).any():
         rows.append(NoiseLevel("power", "W", stated.power, noise.power, kept.power))
     return tuple(rows)

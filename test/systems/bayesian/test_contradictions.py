@@ -70,7 +70,7 @@ def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:
 def test_a_torque_that_never_changes_is_refused() -> None:
     log = read(SHORT)
     log.torque[:, 1] = 0.3
-    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 N m throughout while it moves: stuck"):
+    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"):
         identified(log)
 
 
