@@ -96,7 +96,8 @@ def test_symmetry(tmp_path: Path) -> None:
     assert "| Go2, both |" in only_report(tmp_path)
 
 
-def test_changes(tmp_path: Path) -> None:
+def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bayesian_changes.PAYLOADS, "pendulum", (0.2,))
     arguments = ["--arms", "1", "--duration", "1.5", "--robots", "pendulum", "--data", str(tmp_path / "none")]
     assert bayesian_changes.main([*arguments, "--out", str(tmp_path)]) == 0
     report = only_report(tmp_path)
