@@ -268,6 +268,8 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
         found.append(f"the starts ended at costs {costs}: more of them (search.starts) may find a lower one")
     if not fitted.settled:
         found.append(f"the noise had not settled after {config.noise.rounds} rounds")
+    if fitted.problem.reference is not None:
+        found.append("noise.acts_on is motion: torques that are turned round or swapped would hardly be noticed")
     own = fitted.problem.mechanism
     names = np.array(own.chain.joint_names)[own.parameters.motors]
     long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > LASTING]
