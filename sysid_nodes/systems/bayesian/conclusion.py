@@ -81,7 +81,7 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    wrong = contradictions(rows, fitted, kept, read)
+    wrong = contradictions(rows, x, fitted, kept, read)
     if before is None and not wrong:
         false = changed.words if changed and changed.contradicts else ""
         said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", false)

@@ -16,11 +16,11 @@ from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import true_mechanism
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian import MechanismLog, identify
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
-from sysid_nodes.systems.bayesian.contradictions import _unexplained_joints, far_from_prior, too_short
+from sysid_nodes.systems.bayesian.contradictions import _beyond_prior, _unexplained_joints, far_from_prior, too_short
 from sysid_nodes.systems.bayesian.descent import Fitted, fit, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Readings
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
@@ -154,3 +154,18 @@ def test_constants_far_from_the_prior_all_together_are_said(off: float, left: fl
 def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
     """Priors of friction, which is never less than nothing, would have it that torques were read twice as large."""
     assert trial(1, "noise stated 30 times too large", 4.0)["status"] == BayesianStatus.FOUND.name
+
+
+@pytest.mark.parametrize(
+    ("off", "group", "said"), [(2.0, "inertia", False), (7.0, "inertia", True), (0.0, "drive", True)]
+)
+def test_what_no_honest_prior_allows_to_a_constant(off: float, group: str, said: bool) -> None:
+    """Of a link, six sigmas of its coordinates: a product of inertia is eight of its own where none of them is three."""
+    own = build_mechanism(leg(), CONFIG, power=True).parameters
+    x = own.mean.copy()
+    x[own.body(0)] += off * own.sigma[own.body(0)]
+    link = own.links[0]
+    prior, posterior = (0.0, 1.0, -2.0, 2.0), (8.0, 0.1, 7.8, 8.2)
+    far = PosteriorParameter(f"{link}.Ixz", "kg m2", group, *prior, *posterior, 0.1, "observed", False)
+    near = replace(far, name=f"{link}.Ixy", mean=3.0)
+    assert _beyond_prior((near, far), own, x) == (far if said else None)
