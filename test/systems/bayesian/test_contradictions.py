@@ -160,7 +160,7 @@ def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
     ("off", "group", "said"), [(2.0, "inertia", False), (7.0, "inertia", True), (0.0, "drive", True)]
 )
 def test_what_no_honest_prior_allows_to_a_constant(off: float, group: str, said: bool) -> None:
-    """Of a link, six sigmas of its coordinates: a product of inertia is eight of its own where none of them is three."""
+    """Of a link, six sigmas of its coordinates: a product of inertia may be eight of its own where none is three."""
     own = build_mechanism(leg(), CONFIG, power=True).parameters
     x = own.mean.copy()
     x[own.body(0)] += off * own.sigma[own.body(0)]
