@@ -41,7 +41,8 @@ PAYLOADS = {"pendulum": (0.02, 0.06, 0.2), "manipulator": (0.3, 1.0, 3.0)}
 """[kg]"""
 REAL = ("gen3 1", "gen3 2", "gen3 3", "ur10e unloaded", "ur10e ptp", *(f"ur10e joint {k}" for k in range(1, 7)))
 CARRYING = ("gen3 1", "gen3 2", "gen3 3", "ur10e unloaded", "ur10e ptp")
-"""Of which all joints move."""
+"""Of which all joints move; from their middle on."""
+_MIDDLE = 0.5
 _NOISE = 3e-4  # of positions [rad]
 _WORDS = "constants seem to change along the log"
 _SMOOTH = 0.1  # [s] half a window over which a real log's motion is smoothed
@@ -141,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.data.is_dir():
         rows = []
         for mass, share in _cases(PAYLOADS["manipulator"]):
+            if mass and share != _MIDDLE:
+                continue
             title = f"{mass:g} kg at {100 * share:.0f} %" if mass else "nothing"
             keys = [{"name": name, "mass": mass, "share": share} for name in (CARRYING if mass else REAL)]
             rows.append(_row(title, collect(args, keys, real_trial, title)))

@@ -83,9 +83,10 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read)
     if before is None and not wrong:
-        false = changed.words if changed and changed.contradicts else ""
-        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", false)
+        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "")
         wrong = tuple(words for words in said if words)
+    if changed and changed.contradicts:
+        wrong = (*wrong, changed.words)
     if wrong:
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     if coarse := long_stages(problem, at.point):
