@@ -195,12 +195,12 @@ def _beyond_prior(rows: Sequence[PosteriorParameter], own: Parameters, x: Array)
     mass, size and centre are two sigmas off, a product of inertia may be ten of its own.
     """
     off = np.abs(x - own.mean) / np.where(own.sigma > 0.0, own.sigma, np.inf)
-    links = {link for i, link in enumerate(own.links) if off[own.body(i)].max() > _PRIOR}
+    links = {link for i, link in enumerate(own.links) if off[own.body(i)].max() > MOST_SIGMA}
 
     def beyond(row: PosteriorParameter) -> bool:
         if row.group == "inertia":
             return row.name.rpartition(".")[0] in links
-        return _distance(row) > _PRIOR
+        return _distance(row) > MOST_SIGMA
 
     return max((row for row in rows if not row.active and beyond(row)), key=_distance, default=None)
 
