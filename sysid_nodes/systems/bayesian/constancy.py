@@ -103,8 +103,10 @@ def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Corre
     early = step.size * parts.gains[step.at :].sum(axis=0)
     late = early - step.size * np.eye(len(early))[k]
     when = float(problem.log.t[parts.edges[step.at : step.at + 2]].mean() - problem.log.t[0])
-    most = f"most of all '{coordinate_names(own)[k]}' ({abs(step.t):.0f} sigmas)"
-    words = f"constants seem to change along the log, at {when:.2g} s or so, {most}"
+    words = (
+        f"constants seem to change along the log, at {when:.2g} s or so, "
+        f"most of all '{coordinate_names(own)[k]}' ({abs(step.t):.0f} sigmas)"
+    )
     return Change(chance, words, np.outer(early, early) + np.outer(late, late))
 
 
