@@ -46,7 +46,7 @@ class ContactConfig:
     lag_sigma: float = option(
         0.02,
         "prior standard deviation of the time by which they give late, and come back, which is then estimated; 0: a"
-        " spring",
+        " spring, as they are where the heights of footholds are open",
         unit="s",
         minimum=0.0,
     )

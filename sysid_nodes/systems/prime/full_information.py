@@ -76,7 +76,7 @@ def estimate_motion(
     end = finish(problem, solved, settings)
     problem, blocks, solved, factor = replace(problem, model=model), end.blocks, end.solved, end.factor
     if rests:
-        blocks, factor = [*blocks[:-1], problem.priors(end.linearised)[1]], None
+        blocks, factor = problem.tells_no_lag([*blocks[:-1], problem.priors(end.linearised)[1]]), None
     if problem.limits is not None:
         blocks, factor = without_limits(problem.groups, blocks), None
     told = replace(problem, limits=None)

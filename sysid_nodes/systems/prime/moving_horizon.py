@@ -246,7 +246,7 @@ class MovingHorizon:
         if solved.problem.model is self._model or solved.factor is None:
             return solved
         problem = replace(solved.problem, model=self._model)
-        blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
+        blocks = problem.tells_no_lag((*solved.blocks[:-1], problem.priors(solved.linearised)[1]))
         return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
     def _keep(self, solved: Improved, timer: Timer) -> PrimeEstimate:

@@ -338,6 +338,8 @@ def _body_sigma(prior: InertiaConfig) -> Array:
 def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Constant, ...], ...]:
     """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses, what gives."""
     contact, process = config.contact, config.process
+    # How deep a foot is below the plane says nothing of how deep it sank where footholds are no plane.
+    sinks = contact.compliance_sigma > 0.0 and contact.foothold_sigma == 0.0
     motor = [process.coulomb, process.viscous, process.armature]
     motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
     told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
@@ -348,7 +350,7 @@ def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Con
         tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True)),
         (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
         (_Constant(("ground.compliance",), "m/N", contact.compliance_sigma),),
-        (_Constant(("ground.lag",), "s", contact.lag_sigma if contact.compliance_sigma > 0.0 else 0.0),),
+        (_Constant(("ground.lag",), "s", contact.lag_sigma if sinks else 0.0),),
     )
 
 

@@ -16,6 +16,7 @@ from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import (
     HorizonConfig,
     MovingHorizon,
+    PrimeConfig,
     build_model,
     estimate_motion,
 )
@@ -67,6 +68,18 @@ def test_ground_that_gives_late() -> None:
         k = found.parameter_names.index(name)
         assert abs(found.parameters[k] - truth) < 3.0 * sigma[k] < truth
     assert height_error(found) < 1.7 < height_error(spring)
+
+
+def test_a_stand_tells_no_lag() -> None:
+    """Its compliance is held at none: a depth that stays would pass for no lag, to 3 ms, in a walk that follows."""
+    log = simulate(LeggedSimulationConfig(motion="stand"), 0.8, seed=1, skip=1.0)
+    model = build_model(log.robot, PrimeConfig())
+    horizon = MovingHorizon(model, HorizonConfig())
+    horizon.push(log.steps)
+    for found in (estimate_motion(model, log.steps.times, log.steps.samples), horizon.step()):
+        assert found is not None
+        k = found.parameter_names.index("ground.lag")
+        assert np.sqrt(found.parameter_covariance[k, k]) == pytest.approx(model.parameters.sigma[k], rel=1e-6)
 
 
 def test_what_a_contact_sank_before() -> None:
