@@ -18,10 +18,11 @@ from sysid_nodes.systems.sampling.unknowns import Unknowns
 def test_states_and_derivatives_are_those_of_mujoco() -> None:
     """On the ground, with all that differs between simulations; derivatives against differences, of first order.
 
-    Nothing holds the joints: what MJX has instead, 1e-6 N m, is far below the tolerance.
+    Nothing holds the joints: what MJX has instead, 1e-6 N m, is far below the tolerance. By what would, there is no
+    derivative at zero.
     """
     unknowns = Unknowns(ROBOT, SamplingConfig())
-    searched = unknowns.simulated
+    searched = [k for k in unknowns.simulated if k != unknowns.index["holding_friction"]]
     vector, moves = unknowns.column("guess"), 1e-2 * unknowns.column("step")[searched]
     for name in ("dry_friction", "bristle_friction"):
         vector[unknowns.index[name]] = 0.05
