@@ -2,7 +2,8 @@
 """How old is each dated report? Commits since its revision that changed code which its benchmark imports.
 
 Imports are followed through the package and the benchmarks; those inside functions count, what a command starts in
-another process does not. A file that was renamed counts from its present name on.
+another process does not. A file that was renamed counts from its present name on. A branch that was merged is one
+commit: its parts were never the code of the main line.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _files(module: re.Match[str] | None, graph: grimp.ImportGraph) -> tuple[str,
 
 def _commits_since(commit: str, paths: Sequence[str]) -> int | None:
     try:
-        return int(git("rev-list", "--count", f"{commit}..HEAD", "--", *paths))
+        return int(git("rev-list", "--count", "--first-parent", f"{commit}..HEAD", "--", *paths))
     except (OSError, subprocess.CalledProcessError):
         return None
 

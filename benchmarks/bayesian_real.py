@@ -134,13 +134,30 @@ def _regressors(mechanism: Mechanism, motion: Motion) -> tuple[Array, Array]:
     return standard_regressor(mechanism.chain, motion.q, motion.v, motion.a), joint
 
 
+def ur10e_arm(folder: Path, runs: Sequence[JointSamples]) -> Arm:
+    """The UR10e with the prior of its configuration."""
+    config = load_yaml(IntervalIdentifierConfig, ROOT / "config" / "ur10e.yaml")
+    return Arm.of(_ur10e(folder), config, runs)
+
+
+def ur10e_run(folder: Path, name: str) -> JointSamples:
+    """A run: "joint 1" to "joint 6", in which one moves, "ptp" through ten points, or "unloaded"."""
+    if name.startswith("joint"):
+        path = folder / "jointwise_motion" / f"ur-20_01_22-{name.replace(' ', '_')}.csv"
+        return _first(_table(_ur10e(folder), path), _SECONDS)
+    path = folder / "validation" / "ur-20_01_17-ptp_10_points.csv" if name == "ptp" else folder / f"{name}.csv"
+    return _table(_ur10e(folder), path)
+
+
+def _ur10e(folder: Path) -> Robot:
+    return load_robot("urdf", urdf=folder / "ur10e.urdf")
+
+
 def ur10e(folder: Path, report: Report) -> None:
     """Friction from joint-wise runs."""
-    config = load_yaml(IntervalIdentifierConfig, ROOT / "config" / "ur10e.yaml")
-    robot = load_robot("urdf", urdf=folder / "ur10e.urdf")
-    names = [folder / "jointwise_motion" / f"ur-20_01_22-joint_{k}.csv" for k in range(1, 7)]
-    runs = [_first(_table(robot, name), _SECONDS) for name in names]
-    arm = Arm.of(robot, config, runs)
+    robot = _ur10e(folder)
+    runs = [ur10e_run(folder, f"joint {k}") for k in range(1, 7)]
+    arm = ur10e_arm(folder, runs)
     result = arm.identify(runs)
     report.section("UR10e: friction from joint-wise runs")
     _tell(report, result)
@@ -149,7 +166,7 @@ def ur10e(folder: Path, report: Report) -> None:
         ("", "mean", "sigma", "prior sigma", ""),
         [(row.name, f"{row.mean:.2f}", f"{row.sigma:.2f}", f"{row.prior_sigma:.2f}", row.verdict) for row in friction],
     )
-    moving = _table(robot, folder / "validation" / "ur-20_01_17-ptp_10_points.csv")
+    moving = ur10e_run(folder, "ptp")
     still = [_table(robot, folder / "validation" / f"ur-20_01_17-p{k}.csv") for k in range(1, 11)]
     report.text("Through ten points, whole run, and holding still at each of them.")
     fits = Fits.of(arm, result, runs)

@@ -128,17 +128,21 @@ def _third_table(report: Report, robots: Sequence[str], cells: Callable[..., lis
     report.section("Without torques")
     report.text(
         f"Positions off by {MIDDLE:g} rad, a power meter, no torques. Of the prior its most probable constants, which "
-        "know no friction, and what it expects, friction being positive. Medians, in percent."
+        "know no friction, and what it expects, friction being positive; of the posterior also how large it says that "
+        "its errors are: where they are no larger, the log tells no more. Medians, in percent."
     )
     rows = []
     for robot in robots:
         mine = cells(robot, MIDDLE, METER_ALONE)
         if not mine:
             continue
-        friction_, torque = zip(*(_median(mine, key)[:2] for key in ("prior", "expected", "errors")), strict=True)
+        keys = "prior", "expected", "errors", "told"
+        friction_, torque = zip(*(_median(mine, key)[:2] for key in keys), strict=True)
         claimed = sum(BayesianStatus[cell["status"]].trusted for cell in mine)
         rows.append((robot, f"{claimed} of {len(mine)}", *map(_percent, (*friction_, *torque))))
-    titles = [f"{what}, {of}" for what in ("friction", "inertial error") for of in ("prior", "expected", "meter")]
+    titles = [
+        f"{what}, {of}" for what in ("friction", "inertial error") for of in ("prior", "expected", "meter", "says")
+    ]
     report.table(("", "claimed", *titles), rows)
 
 

@@ -49,6 +49,7 @@ _STATED = 0.05  # torque noise that the identification begins with, of the torqu
 _THIN = 10  # samples between those at which rigid-body torques are compared
 _TOOLBOX_WINDOW = {1e-4: 0.03, 3e-4: 0.05, 1e-3: 0.1}  # of speeds at which the toolbox's pieces begin [s]
 _FDDP_ITERATIONS = 20
+_TOLD = 20  # draws
 _KNOWN = 1e-9  # sigma of losses of which the commanded energy has none
 
 
@@ -201,12 +202,24 @@ def _ours(own: BenchRobot, mechanism: Mechanism, truth: Truth, log: Any, power: 
     inside = _inside(result, layout.links, layout.inertia(truth.x))
     return {
         "errors": errors(mechanism, truth, x),
+        "told": _told(mechanism, truth, result),
         "status": result.status.name,
         "iterations": result.iterations,
         "seconds": time.process_time() - began,
         "observed": len(inside),
         "inside": sum(inside),
     }
+
+
+def _told(mechanism: Mechanism, truth: Truth, result: BayesianResult) -> list[float]:
+    """Median errors of constants that are as far from the truth as the posterior says that it may be."""
+    own, rng = mechanism.parameters, np.random.default_rng(0)
+    count = len(own.free)
+    drawn = rng.multivariate_normal(np.zeros(count), result.covariance[:count, :count], _TOLD, method="eigh")
+    each = np.tile(truth.x, (_TOLD, 1))
+    each[:, own.free] += drawn
+    found = np.median([errors(mechanism, truth, np.maximum(x, own.lower)) for x in each], axis=0)
+    return [float(value) for value in found]
 
 
 def _inside(result: BayesianResult, links: Sequence[str], inertia: Array) -> list[bool]:

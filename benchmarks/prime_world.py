@@ -277,13 +277,15 @@ def _body_cells(entry: Record) -> tuple[str, ...]:
 
 
 def _row(title: str, entry: Record) -> tuple[object, ...]:
-    pose, force = entry["rms"]["pose"], entry["rms"]["force"]
+    pose, told = entry["rms"]["pose"], "force" in entry["rms"]
+    inside = entry["inside"]["force"]["3.0"] if told else ()
     return (
         title, entry["seed"], entry["mode"], entry["status"], *_body_cells(entry),
-        ", ".join(f"{value:.1f}" for value in force),
-        ", ".join(f"{100 * value:.0f}" for value in entry["inside"]["force"]["3.0"]),
+        ", ".join(f"{value:.1f}" for value in entry["rms"]["force"]) if told else "not observed",
+        ", ".join(f"{100 * value:.0f}" for value in inside) or "not observed",
         ", ".join(f"{value:.1f}" for value in pose[:3]), ", ".join(f"{value:.1f}" for value in pose[3:]),
-        f"{100 * entry['force_error']:.1f}", f"{entry['seconds']:.1f}", ", ".join(_silent(entry)) or "no",
+        f"{100 * entry['force_error']:.1f}" if told else "not observed", f"{entry['seconds']:.1f}",
+        ", ".join(_silent(entry)) or "no",
     )  # fmt: skip
 
 
@@ -296,10 +298,11 @@ def _coverage(entries: Sequence[Record]) -> Iterable[tuple[object, ...]]:
             yield name, len(z), *shares, f"{np.mean(z):+.2f}", f"{np.sqrt(np.mean(z**2)):.2f}"
     parts = {"force": ("x", "y", "z"), "pose": ("x", "y", "z", "roll", "pitch", "yaw")}
     for name, axes in parts.items():
-        for k, axis in enumerate(axes):
-            shares = (np.mean([entry["inside"][name][str(level)][k] for entry in entries]) for level in LEVELS)
-            rms = np.sqrt(np.mean([entry["rms"][name][k] ** 2 for entry in entries]))
-            yield f"{name} {axis}", len(entries), *(f"{100 * share:.0f}" for share in shares), "", f"{rms:.2f}"
+        told = [entry for entry in entries if name in entry["rms"]]
+        for k, axis in enumerate(axes if told else ()):
+            shares = (np.mean([entry["inside"][name][str(level)][k] for entry in told]) for level in LEVELS)
+            rms = np.sqrt(np.mean([entry["rms"][name][k] ** 2 for entry in told]))
+            yield f"{name} {axis}", len(told), *(f"{100 * share:.0f}" for share in shares), "", f"{rms:.2f}"
 
 
 if __name__ == "__main__":

@@ -248,7 +248,10 @@ def _horizon(made: Walk, config: PrimeSessionConfig) -> tuple[list[PrimeUpdate],
 
 
 def _motion(made: Walk, updates: list[PrimeUpdate], step: float) -> Record:
-    """Errors over sigmas of pose and forces at the stages that are published, but for both ends."""
+    """Errors over sigmas of pose and forces at the stages that are published, but for both ends.
+
+    Forces that are not observed have none.
+    """
     parts = [(update.estimate, list(update.stages), update.judgement.inflation) for update in updates]
     times = np.concatenate([estimate.t[stages] for estimate, stages, _ in parts])
     inner = slice(EDGE, len(times) - EDGE)
@@ -262,10 +265,11 @@ def _motion(made: Walk, updates: list[PrimeUpdate], step: float) -> Record:
     z = {"pose": pose / np.sqrt(np.concatenate(variance)[inner]), "force": wrong[finite] / sigma[finite]}
     return {
         "pose_error": np.sqrt(np.mean(pose**2, axis=0)).tolist(),
-        "force_error": float(np.sqrt(np.nansum(wrong**2) / np.nansum(force**2))),
+        "force_error": float(np.sqrt(np.nansum(wrong**2) / np.nansum(force**2))) if finite.any() else None,
         "inside": {
             name: {str(k): np.mean(np.abs(values) <= k, axis=0).tolist() for k in (0.6745, 1.0, 1.96, 3.0)}
             for name, values in z.items()
+            if len(values)
         },
-        "rms": {name: np.sqrt(np.mean(values**2, axis=0)).tolist() for name, values in z.items()},
+        "rms": {name: np.sqrt(np.mean(values**2, axis=0)).tolist() for name, values in z.items() if len(values)},
     }

@@ -5,15 +5,17 @@ The tasks are the paper's (SPI-Active, appendix A.1) as far as a scripted Go2 ca
 0.4, 0.8 and 0.4 m/s again, attitudes, a jump forward and a jump that turns. In place of a policy that is trained,
 a few numbers of a scripted controller are tuned by CMA-ES, by the paper's own measure of the task: scales and offsets
 of the commands to the walking controller, and of a jump the legs' extension, sweep, twist and time, without feedback.
-The same search with the same seed tunes both controllers; then they are tried once on the truth. For the identified
-robot a controller is tuned on the mean error of the estimate and of robots drawn from it: a jump that is right for one
-robot alone may be a fall of the next. `no integral` is the walking controller without its integrals of height and tilt,
-which make up for a load that nobody told it about.
+The same search with the same seed tunes both controllers, in models with the body's shape (knees touch the ground in a
+deep crouch); then they are tried once on the truth. For the identified robot a controller is tuned on the mean error of
+the estimate and of robots drawn from it: a jump that is right for one robot alone may be a fall of the next. `no
+integral` is the walking controller without its integrals of height and tilt, which make up for a load that nobody told
+it about.
 """
 
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -76,9 +78,13 @@ class Task:
         return np.asarray(self.errors(world, np.repeat(numbers, robots, axis=0)).reshape(-1, robots).mean(axis=1))
 
 
-def tasks() -> dict[str, Task]:
-    """All of them, by name; of a task that the walking controller does with and without its integrals."""
-    config = WalkingConfig()
+def tasks(policy: str = "") -> dict[str, Task]:
+    """All of them, by name; of a task that the walking controller does with and without its integrals.
+
+    Args:
+        policy: file of a trained policy in place of that controller.
+    """
+    config = WalkingConfig(policy=policy)
     middle = np.array([1.0, 0.0, 1.0, 0.0, 0.0, _HEIGHT])
     reach = np.array([0.4, 0.2, 0.4, 0.15, 0.15, 0.05])
     ahead = slice(0, _STRAIGHT)
@@ -86,7 +92,8 @@ def tasks() -> dict[str, Task]:
         "jump forward": Task(_forward, GUESS[ahead], LOWER[ahead], UPPER[ahead]),
         "jump and turn": Task(_turn, GUESS, LOWER, UPPER),
     }
-    for suffix, walking in (("", config), (", no integral", replace(config, integral_gain=0.0))):
+    without = {} if policy else {", no integral": replace(config, integral_gain=0.0)}
+    for suffix, walking in ({"": config} | without).items():
         for name, errors in (("circle", _circle), ("attitude", _attitude)):
             found[name + suffix] = Task(_with(errors, walking), middle, middle - reach, middle + reach)
     return found
@@ -179,7 +186,7 @@ def _unless_fallen(error: Array, states: Array) -> Array:
     return np.where(cosine > _UPRIGHT, np.nan_to_num(error, nan=_FALLEN), _FALLEN + _UPRIGHT - cosine)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def _chosen(arguments: Sequence[str] | None) -> Namespace:
     options = parser("sampling_tasks", __doc__)
     options.add_argument("--seeds", type=int, default=5, help="logs that the robot is identified from")
     options.add_argument("--duration", type=float, default=10.0, help="of a log [s]")
@@ -188,7 +195,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     options.add_argument("--iterations", type=int, default=20, help="of every search, of 12 candidates each")
     options.add_argument("--tasks", nargs="+", choices=list(tasks()), default=list(tasks()), help="which tasks")
-    chosen = options.parse_args(arguments)
+    options.add_argument("--policy", default="", help="ONNX file that obeys commands instead")
+    found: Namespace = options.parse_args(arguments)
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _chosen(arguments)
     config = from_flat(SamplingSessionConfig, {})
     estimates = [
         _identified(seed, chosen.duration, config)
@@ -205,8 +218,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for p in estimates
     ]
     truth, rows = true_world(robot), []
-    for name in progress(chosen.tasks, "tasks"):
-        task = tasks()[name]
+    able = tasks(chosen.policy)
+    for name in progress([name for name in chosen.tasks if name in able], "tasks"):
+        task = able[name]
         tuned = [task.tune(world, chosen.iterations, chosen.seed) for world in (described, *worlds)]
         there = [
             float(task.mean_errors(world, numbers[None])[0])

@@ -13,14 +13,23 @@ from benchmarks.sampling_log import TRUTH
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import spread
-from sysid_nodes.rollouts import Drive, Simulations, Variants, WalkingConfig, WalkingPolicy, build_legged_mujoco, walk
+from sysid_nodes.rollouts import (
+    Drive,
+    Simulations,
+    Variants,
+    WalkingConfig,
+    WalkingPolicy,
+    build_legged_mujoco,
+    commanded_policy,
+    walk,
+)
 from sysid_nodes.rollouts.closed_loop import Commands
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.set_point_drive import with_friction
 from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
-from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model
+from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -62,7 +71,7 @@ class World:
         self, count: int, commands: Commands, duration: float, config: WalkingConfig
     ) -> tuple[Array, npt.NDArray[np.bool_]]:
         """States (B, T, nq + nv) of `count` robots under commands, and (B,) whether they have fallen."""
-        policy = WalkingPolicy(self.robot, self.drive, config)
+        policy = commanded_policy(self.robot, self.drive, config)
         which, every = self._which(count), round(EVERY / self.simulations.timestep)
         start = self._standing(count)
         walks = walk(self.simulations, policy, self.variants, which, start, commands, duration, every=every)
@@ -74,15 +83,18 @@ class World:
     def _standing(self, count: int) -> Array:
         start = np.zeros((count, 13 + 2 * self.robot.n))
         start[:, 3], start[:, 7 : 7 + self.robot.n] = 1.0, POSTURE
-        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height(POSTURE)
+        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height
         return start
 
 
 def model_world(robot: Robot, config: SamplingConfig, vectors: Sequence[Array]) -> World:
-    """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation."""
-    drive = nominal_drive(robot, config)
-    simulations = Simulations(nominal_model(robot, config, config.step), drive, capacity=_ROOM)
-    return World(robot, drive, simulations, Unknowns(robot, config).variants(vectors))
+    """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation.
+
+    They have their bodies' shapes, other than there: in a deep crouch knees touch the ground.
+    """
+    drive, bodies = nominal_drive(robot, config), robot.model.inertias.tolist()[1:]
+    model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.step)
+    return World(robot, drive, Simulations(model, drive, capacity=_ROOM), Unknowns(robot, config).variants(vectors))
 
 
 def true_world(robot: Robot) -> World:

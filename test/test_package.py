@@ -95,12 +95,12 @@ def test_every_import_is_declared(project_root: Path, metadata: dict, manifest: 
             found += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             tops |= {name.split(".")[0] for name in found}
     ours = {"sysid_nodes", "online_sysid"}
-    along = {"markupsafe": "jinja2"}  # comes with
+    along = {"markupsafe": "jinja2", "warp": "mujoco_warp"}  # comes with
     lines = (project_root / "requirements" / "ros-install.txt").read_text(encoding="utf-8").splitlines()
     runs = [item.text or "" for item in manifest if item.tag in ("depend", "exec_depend")]
     declared = {name.removeprefix("python3-").replace("-", "_") for name in [*runs, *names(lines)]}
     extras = metadata["project"]["optional-dependencies"]
-    declared |= names(extras["onnx"]) | names(extras["terms"])
+    declared |= {name.replace("-", "_") for key in ("onnx", "policy", "terms", "warp") for name in names(extras[key])}
     assert {along.get(name, name) for name in tops - ours - set(sys.stdlib_module_names)} <= declared
 
 

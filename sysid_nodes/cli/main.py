@@ -47,7 +47,6 @@ _PLACES = {
     "evaluate": "sampling.evaluate",
     "excite": "actuators.excite",
     "init": "interval.init",
-    "predict": "interval.predict",
     "tracking": "certified.tracking",
     "verify": "certified.verify",
 }

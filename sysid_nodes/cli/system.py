@@ -47,11 +47,14 @@ class System:
         report: makes a report again from its result.
         replay: replays a recording and returns the exit status, where it can be replayed by itself.
         export: writes a parsed result into other programs' files and returns the exit status, where it can.
+        predict: predicts a recording's torques by a parsed result, of an arm also by a calibration, or by a URDF and
+            nothing parsed, and returns the exit status, where it can.
     """
 
     report: Report
     replay: Callable[[argparse.Namespace], int] | None = None
     export: Callable[[argparse.Namespace, dict[str, Any]], int] | None = None
+    predict: Callable[[argparse.Namespace, dict[str, Any] | None], int] | None = None
 
 
 @dataclass(frozen=True)

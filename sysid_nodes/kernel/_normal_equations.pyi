@@ -8,12 +8,7 @@ _Indices = npt.NDArray[np.int64]
 worthwhile: bool
 
 def add_blocks(
-    first: _Indices,
-    residual: _Array,
-    jacobian: _Array,
-    parameter: _Array,
-    local: _Array,
-    owner: _Indices,
+    groups: list[tuple[_Indices, _Array, _Array, _Array, _Array, _Indices, _Array]],
     local_first: _Indices,
     band: _Array,
     border: _Array,
@@ -26,10 +21,10 @@ def add_blocks(
     local_gradient: _Array,
 ) -> None: ...
 def factorise(
+    equations: tuple[_Array, ...],
     damping: float,
     local_first: _Indices,
     used: npt.NDArray[np.bool_],
-    hessian: _Array,
     roots: _Array,
     rows: _Array,
     band: _Array,
@@ -69,5 +64,18 @@ def leverages(
     second: _Array,
     cross: _Array,
     covariance: _Array,
+    out: _Array,
+) -> None: ...
+def gains(
+    first: _Indices,
+    jacobian: _Array,
+    parameter: _Array,
+    local: _Array,
+    owner: _Indices,
+    local_first: _Indices,
+    roots: _Array,
+    rows: _Array,
+    by_stage: _Array,
+    by_parameter: _Array,
     out: _Array,
 ) -> None: ...

@@ -8,10 +8,20 @@ namespace {
 
 FOR_EVERY_PROCESSOR
 double dot(const double *a, const double *b, std::size_t count) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < count; ++i) sum += a[i] * b[i];
+  tiles::Eight sums{}, x, y;
+  std::size_t i = 0;
+  for (; i + tiles::kColumns <= count; i += tiles::kColumns) {
+    std::memcpy(&x, a + i, sizeof x);
+    std::memcpy(&y, b + i, sizeof y);
+    sums += x * y;
+  }
+  double sum = ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+  for (; i < count; ++i) sum += a[i] * b[i];
   return sum;
 }
+
+// Squares of numbers in a row for each coordinate of its window, up to which the row is worked off by itself.
+constexpr std::size_t kSparse = 8;
 
 // Covariances of neighbouring stages and of the parameters.
 struct Covariances {
@@ -32,23 +42,43 @@ struct Covariances {
       }
     for (std::size_t r = 0; anew && r < p; ++r) std::copy_n(parameter.data() + r * p, p, out + (at + r) * full + at);
   }
+
+  // Of coordinates u <= v of that.
+  double between(std::size_t first, std::size_t reach, std::size_t u, std::size_t v) const {
+    const std::size_t n = stage.shape(1), p = parameter.shape(0), at = reach * n;
+    if (u >= at) return parameter.data()[(u - at) * p + v - at];
+    const std::size_t i = u / n, row = (first + i) * n + u % n;
+    if (v >= at) return cross.data()[row * p + v - at];
+    const Inout<nb::ndim<3>> *apart[3] = {&stage, &neighbour, &second};
+    return apart[v / n - i]->data()[row * n + v % n];
+  }
 };
 
 // Adds the diagonal of D S D' to own (m,), D (m, d), S (d, d) of which `joint` has the upper half in parts of `size` rows
-// and one of what is left; `part` and `moved` are room for as much as D and for D S.
+// and one of what is left; `moved` is room for D S.
 inline void add_quadratic(const double *dense, std::size_t m, std::size_t d, const double *joint, std::size_t full,
-                          std::size_t size, std::size_t parts, double *part, double *moved, double *own) {
+                          std::size_t size, std::size_t parts, double *moved, double *own) {
   for (std::size_t i = 0; i <= parts; ++i) {
     const std::size_t begin = i * size, count = i < parts ? size : d - begin, rest = d - begin;
     if (count == 0) continue;
-    for (std::size_t r = 0; r < m; ++r) std::copy_n(dense + r * d + begin, count, part + r * count);
-    tiles::multiply(part, m, count, joint + begin * full + begin, rest, full, moved);
+    tiles::multiply(dense + begin, m, count, d, joint + begin * full + begin, rest, full, moved);
     for (std::size_t r = 0; r < m; ++r) {
       const double *row = dense + r * d + begin;
       own[r] += dot(moved + r * full, row, count) + 2.0 * dot(moved + r * full + count, row + count, rest - count);
     }
   }
 }
+
+// The numbers of a row that are not zero; a NaN is none.
+struct SparseRow {
+  std::vector<std::size_t> at;
+  std::vector<double> value;
+
+  void take(const double *from, std::size_t count, std::size_t first) {
+    for (std::size_t v = 0; v < count; ++v)
+      if (from[v] != 0.0) at.push_back(first + v), value.push_back(from[v]);
+  }
+};
 
 // (B, m) leverages of blocks whose windows of `reach` stages begin at `first`, `shift` coordinates before their own
 // columns do. Empty parameter or local arrays (no columns) are zero. Last axes must be contiguous.
@@ -81,35 +111,60 @@ void leverages(std::size_t reach, Indices first, Indices shift, In<nb::ndim<3>> 
   nb::gil_scoped_release release;
   const Covariances known{stage, neighbour, second, cross, covariance};
   // Products are of whole tiles: those of the last rows read beyond their end.
-  std::vector<double> joint(d * full + full, 0.0), dense(m * d), part(m * d), moved(m * full), turned(m * l),
-      coupled(l * full, 0.0);
+  std::vector<double> joint(d * full + full, 0.0), dense(m * d), moved(m * full), turned(m * l), coupled(l * full, 0.0);
+  SparseRow sparse;
+  bool anew = true;
   const auto row = [](const In<nb::ndim<3>> &from, std::size_t b, std::size_t r) {
     return from.data() + static_cast<int64_t>(b) * from.stride(0) + static_cast<int64_t>(r) * from.stride(1);
   };
+  // A row by itself where it has few numbers; false where it has many.
+  const auto alone = [&](std::size_t b, std::size_t r, double &own) {
+    sparse.at.clear(), sparse.value.clear();
+    sparse.take(row(jacobian, b, r), across, shift.data()[b]);
+    sparse.take(row(parameter, b, r), parameter.shape(2), reach * n);
+    const std::size_t many = sparse.at.size();
+    if (many * many > kSparse * d) return false;
+    own = 0.0;
+    for (std::size_t u = 0; u < many; ++u) {
+      double sum = 0.0;
+      for (std::size_t v = u; v < many; ++v)
+        sum += (v == u ? 1.0 : 2.0) * sparse.value[v] * known.between(first.data()[b], reach, sparse.at[u], sparse.at[v]);
+      own += sum * sparse.value[u];
+    }
+    return true;
+  };
   for (std::size_t b = 0; b < count; ++b) {
-    known.join(first.data()[b], reach, shared, full, b == 0, joint.data());
-    std::fill(dense.begin(), dense.end(), 0.0);
     double *own = out.data() + b * m;
+    std::size_t done = 0;
+    while (l == 0 && done < m && alone(b, done, own[done])) ++done;
+    if (done == m) continue;
+    known.join(first.data()[b], reach, shared, full, anew, joint.data());
+    anew = false;
+    std::fill(dense.begin(), dense.end(), 0.0);
     std::fill_n(own, m, 0.0);
     if (l) {
       // Local variables are -root' (coupling x + e) of stages and parameters x, e of unit variance.
       const double *root = roots.data() + owner.data()[b] * l * l;
       for (std::size_t r = 0; r < m; ++r)
-        for (std::size_t i = 0; i < l; ++i) turned[r * l + i] = dot(row(local, b, r), root + i * l, l);
+        for (std::size_t i = 0; i < l; ++i) turned[r * l + i] = -dot(row(local, b, r), root + i * l, i + 1);
       for (std::size_t i = 0; i < l; ++i)
         std::copy_n(rows.data() + (owner.data()[b] * l + i) * (d + 1), d, coupled.data() + i * full);
-      tiles::multiply(turned.data(), m, l, coupled.data(), d, full, moved.data());
+      tiles::multiply(turned.data(), m, l, l, coupled.data(), d, full, moved.data());
       for (std::size_t r = 0; r < m; ++r) {
-        for (std::size_t v = 0; v < d; ++v) dense[r * d + v] = -moved[r * full + v];
+        std::copy_n(moved.data() + r * full, d, dense.data() + r * d);
         own[r] = dot(turned.data() + r * l, turned.data() + r * l, l);
       }
     }
     for (std::size_t r = 0; r < m; ++r) {
       double *to = dense.data() + r * d + shift.data()[b];
-      for (std::size_t v = 0; v < across; ++v) to[v] += row(jacobian, b, r)[v];
-      for (std::size_t v = 0; v < parameter.shape(2); ++v) dense[r * d + reach * n + v] += row(parameter, b, r)[v];
+      const double *from = row(jacobian, b, r), *by = row(parameter, b, r);
+#pragma GCC ivdep
+      for (std::size_t v = 0; v < across; ++v) to[v] += from[v];
+      to = dense.data() + r * d + reach * n;
+#pragma GCC ivdep
+      for (std::size_t v = 0; v < parameter.shape(2); ++v) to[v] += by[v];
     }
-    add_quadratic(dense.data(), m, d, joint.data(), full, n, reach, part.data(), moved.data(), own);
+    add_quadratic(dense.data(), m, d, joint.data(), full, n, reach, moved.data(), own);
   }
 }
 

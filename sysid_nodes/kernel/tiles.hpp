@@ -89,39 +89,40 @@ inline void square(const double *a, std::size_t m, std::size_t c, int *rows, dou
 }
 
 template <int R, typename V>
-INTO_CALLER std::size_t multiply_rows(const double *a, std::size_t i, std::size_t n, std::size_t m, const double *b,
-                                      std::size_t stride, double *out) {
+INTO_CALLER std::size_t multiply_rows(const double *a, std::size_t i, std::size_t n, std::size_t m, std::size_t lead,
+                                      const double *b, std::size_t stride, double *out) {
   for (; i + R <= n; i += R)
     sum_tile<R, V>(
-        m, [&](int x, std::size_t k) { return a[(i + x) * m + k]; },
+        m, [&](int x, std::size_t k) { return a[(i + x) * lead + k]; },
         [&](std::size_t k) { return b + k * stride; }, out + i * stride, stride);
   return i;
 }
 
 template <int R, typename V>
-INTO_CALLER void multiply(const double *a, std::size_t n, std::size_t m, const double *b, std::size_t c,
+INTO_CALLER void multiply(const double *a, std::size_t n, std::size_t m, std::size_t lead, const double *b, std::size_t c,
                           std::size_t stride, double *out) {
   for (std::size_t j = 0; j < c; j += kColumns) {
-    std::size_t i = multiply_rows<R, V>(a, 0, n, m, b + j, stride, out + j);
-    i = multiply_rows<2, V>(a, i, n, m, b + j, stride, out + j);
-    multiply_rows<1, V>(a, i, n, m, b + j, stride, out + j);
+    std::size_t i = multiply_rows<R, V>(a, 0, n, m, lead, b + j, stride, out + j);
+    i = multiply_rows<2, V>(a, i, n, m, lead, b + j, stride, out + j);
+    multiply_rows<1, V>(a, i, n, m, lead, b + j, stride, out + j);
   }
 }
 
-FOR_WIDE_REGISTERS inline void multiply_wide(const double *a, std::size_t n, std::size_t m, const double *b,
-                                             std::size_t c, std::size_t stride, double *out) {
-  multiply<8, Eight>(a, n, m, b, c, stride, out);
+FOR_WIDE_REGISTERS inline void multiply_wide(const double *a, std::size_t n, std::size_t m, std::size_t lead,
+                                             const double *b, std::size_t c, std::size_t stride, double *out) {
+  multiply<8, Eight>(a, n, m, lead, b, c, stride, out);
 }
 
-FOR_EVERY_PROCESSOR void multiply_narrow(const double *a, std::size_t n, std::size_t m, const double *b,
-                                         std::size_t c, std::size_t stride, double *out) {
-  multiply<4, Four>(a, n, m, b, c, stride, out);
+FOR_EVERY_PROCESSOR void multiply_narrow(const double *a, std::size_t n, std::size_t m, std::size_t lead,
+                                         const double *b, std::size_t c, std::size_t stride, double *out) {
+  multiply<4, Four>(a, n, m, lead, b, c, stride, out);
 }
 
-// out (n, c) = a (n, m) b (m, c), rows of b and out `stride` apart, a multiple of kColumns, up to which out is written.
-inline void multiply(const double *a, std::size_t n, std::size_t m, const double *b, std::size_t c, std::size_t stride,
-                     double *out) {
-  kWide ? multiply_wide(a, n, m, b, c, stride, out) : multiply_narrow(a, n, m, b, c, stride, out);
+// out (n, c) = a (n, m) b (m, c), rows of a `lead` apart, of b and out `stride`, a multiple of kColumns, up to which out
+// is written.
+inline void multiply(const double *a, std::size_t n, std::size_t m, std::size_t lead, const double *b, std::size_t c,
+                     std::size_t stride, double *out) {
+  kWide ? multiply_wide(a, n, m, lead, b, c, stride, out) : multiply_narrow(a, n, m, lead, b, c, stride, out);
 }
 
 }  // namespace tiles

@@ -43,7 +43,7 @@ class WindowSurroundings(NamedTuple):
         inertia: (n + 1, 10) parameters of every body.
         offsets: (nc, 3) centres of the contact spheres in their bodies' frames [m].
         friction: (4, n) of the joints: Coulomb, viscous, offset, armature.
-        ground: (4,) height above the level ground [m], slope about its two tangents [rad], and give [m/N].
+        ground: (5,) height above the level ground [m], slope about its two tangents [rad], give [m/N] and its lag [s].
         smoothing: of the contacts [J].
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
@@ -68,9 +68,9 @@ class WindowColumns(NamedTuple):
     Attributes:
         bodies: (nb,) identified; their parameters have the first 10 nb columns.
         slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
-        at: (8,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
-            joints' friction and armature, columns of the other links' masses and of the ground's give, each -1 where
-            there is none; and p.
+        at: (9,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
+            joints' friction and armature, columns of the other links' masses, of the ground's give and of its lag, each
+            -1 where there is none; and p.
         foot: (nc,) foot that each contact sphere belongs to.
         shares: (n, g) gains that add up to each drive's.
         factor: (n,) 1 plus its gain.

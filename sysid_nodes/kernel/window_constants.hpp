@@ -33,7 +33,7 @@ inline void WindowKernel::check(const Columns &columns) const {
   require(joints && columns.foot.shape(0) == nc_, "columns do not fit the robot");
   require(columns.height() >= 0 && fits(columns.height(), 1) && fits(columns.tilt(), 2) && fits(columns.feet(), 3 * feet) &&
               fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1) &&
-              fits(columns.give(), 1),
+              fits(columns.give(), 1) && fits(columns.lag(), 1),
           "columns do not fit");
   for (std::size_t i = 0; i < columns.rise.size(); ++i) require(fits(columns.rise.data()[i], 1), "columns do not fit");
 }
@@ -44,7 +44,11 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
   friction_ = MapOf<RowMajor>(around.friction.data(), 4, n_);
   force_sigma_ = around.force_sigma;
   plane_height_ = level_height_ + around.ground.data()[0];
-  give_ = around.ground.data()[3] / (dt_ * mu_);
+  compliance_ = around.ground.data()[3];
+  const double lag = around.ground.data()[4], slowed = std::abs(lag) + dt_;
+  kept_ = lag / slowed;
+  kept_slope_ = dt_ / (slowed * slowed);
+  give_ = (1.0 - kept_) * compliance_ / (dt_ * mu_);
   // The level axes turned by R = exp(turn); dR = R [J turn'] with the inverse of the logarithm's derivative.
   const Vector3 turn = level_.bottomRows<2>().transpose() * MapOf<stage_math::Vector2>(around.ground.data() + 1);
   const double angle = turn.norm();
@@ -75,9 +79,12 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
   const double per_gap = scale_[0] / (dt_ * mu_);
   for (std::size_t c = 0; c < nc_; ++c) {
     const int64_t own = columns.rise.data()[k * nc_ + c];
-    rows(nv_ + 3 * c, columns.height()) = -per_gap;
+    rows(nv_ + 3 * c, columns.height()) = -per_gap * (1.0 + kept_ * stage.deepens[c]);
     if (own >= 0) rows(nv_ + 3 * c, own) = -per_gap;
-    if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * stage.force[3 * c];
+    if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * (1.0 - kept_) * stage.force[3 * c];
+    if (columns.lag() >= 0)
+      rows(nv_ + 3 * c, columns.lag()) =
+          per_gap * kept_slope_ * (stage.depth[c] - compliance_ * stage.force[3 * c]);
   }
   if (columns.tilt() >= 0) add_tilt(motion, k, stage, columns.tilt(), rows);
   if (columns.feet() >= 0) add_feet(motion, k, stage, columns, rows);
@@ -123,7 +130,8 @@ inline void WindowKernel::add_tilt(const Motion &motion, std::size_t k, const St
       const stage_math::Vector2 slip =
           turned.bottomRows<2>() * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
           0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
-      add_touch(stage, c, column, turned.row(0).dot(motion.centre[own]), slip, rows);
+      add_touch(stage, c, column, turned.row(0).dot(motion.centre[own]), turned.row(0).dot(motion.centre[previous]),
+                slip, rows);
     }
   }
 }
@@ -141,15 +149,15 @@ inline void WindowKernel::add_feet(const Motion &motion, std::size_t k, const St
           stage.scale.cwiseProduct(motion.angular[own].transpose() * moved.cross(held));
       const stage_math::Vector2 slip =
           axes_.bottomRows<2>() * (motion.foot[following].col(axis) - motion.foot[previous].col(axis)) / (2.0 * dt_);
-      add_touch(stage, c, column, axes_.row(0).dot(moved), slip, rows);
+      add_touch(stage, c, column, axes_.row(0).dot(moved), axes_.row(0).dot(motion.foot[previous].col(axis)), slip, rows);
     }
   }
 }
 
-// Adds the derivatives of a contact's gap and sliding velocity by a constant.
-inline void WindowKernel::add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap,
+// Adds the derivatives of a contact's gap, that of the stage before, and sliding velocity by a constant.
+inline void WindowKernel::add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, double before,
                                     const stage_math::Vector2 &slip, Rows &rows) const {
-  double head = gap / (dt_ * mu_);
+  double head = (gap + kept_ * stage.deepens[c] * before) / (dt_ * mu_);
   if (coulomb_) head += stage.velocity.segment<2>(3 * c + 1).dot(slip) / stage.root[c];
   rows(nv_ + 3 * c, column) += scale_[0] * head;
   rows(nv_ + 3 * c + 1, column) += scale_[1] * slip[0];

@@ -49,7 +49,7 @@ class WindowKernel : public FloatingModel {
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
     In<double, nb::shape<4, -1>> friction;
-    In<double, nb::shape<4>> ground;
+    In<double, nb::shape<5>> ground;
     double smoothing;
     Configurations torque, scale;
     double force_sigma;
@@ -67,12 +67,12 @@ class WindowKernel : public FloatingModel {
 
     In<int64_t, nb::ndim<1>> bodies;
     In<double, nb::shape<-1, 10, 10>> slopes;
-    In<int64_t, nb::shape<8>> at;
+    In<int64_t, nb::shape<9>> at;
     In<int64_t, nb::ndim<1>> foot;
     Configurations shares;
     In<double, nb::ndim<1>> factor, limits, weight, rotors;
     In<int64_t, nb::ndim<2>> rise;
-    std::size_t count() const { return at.data()[7]; }
+    std::size_t count() const { return at.data()[8]; }
     int64_t height() const { return at.data()[0]; }
     int64_t tilt() const { return at.data()[1]; }
     int64_t feet() const { return at.data()[2]; }
@@ -80,6 +80,7 @@ class WindowKernel : public FloatingModel {
     int64_t drives() const { return at.data()[4]; }
     int64_t masses() const { return at.data()[5]; }
     int64_t give() const { return at.data()[6]; }
+    int64_t lag() const { return at.data()[7]; }
   };
 
   // (K, rows) residual of inner stages, and the motion that sensors need.
@@ -97,6 +98,7 @@ class WindowKernel : public FloatingModel {
       Stage stage(*this);
       for (std::size_t k = 0; k < inner; ++k) {
         wanted(q, motion, k, around, stage);
+        deepen(motion, k, around, w.data() + 3 * nc_ * k, stage);
         touch(motion, k, around, false, stage);
         write_residual(stage, w.data() + 3 * nc_ * (k + 1), around.smoothing, out_data + k * rows());
       }
@@ -128,6 +130,7 @@ class WindowKernel : public FloatingModel {
       for (std::size_t k = 0; k < inner; ++k) {
         const double *here = w.data() + nl * (k + 1);
         wanted(q, motion, k, around, stage);
+        deepen(motion, k, around, here - nl, stage);
         touch(motion, k, around, true, stage);
         write_residual(stage, here, around.smoothing, out_data + k * m);
         double *rows_stage = stage_data + k * m * 3 * nv_;
@@ -161,6 +164,7 @@ class WindowKernel : public FloatingModel {
   struct Stage {
     explicit Stage(const WindowKernel &robot);
     Vector scale, rigid, wanted, velocity, force, root;
+    Vector depth, deepens;  // of the contacts a stage before, and its derivative by their gaps
     Matrix columns;
     RowMajor touching;
   };
@@ -182,6 +186,7 @@ class WindowKernel : public FloatingModel {
   void follow(const Configurations &q, Motion &motion, bool derivatives);
   void wanted(const Configurations &q, const Motion &motion, std::size_t k, const Surroundings &around, Stage &stage);
   void touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives, Stage &stage) const;
+  void deepen(const Motion &motion, std::size_t k, const Surroundings &around, const double *before, Stage &stage) const;
   void write_residual(Stage &stage, const double *w, double smoothing, double *out) const;
   void hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const;
   void dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k, const Stage &stage, Terms &terms,
@@ -190,8 +195,9 @@ class WindowKernel : public FloatingModel {
                         const Columns &columns, const double *residual, double *out);
   void add_tilt(const Motion &motion, std::size_t k, const Stage &stage, std::size_t first, Rows &rows) const;
   void add_feet(const Motion &motion, std::size_t k, const Stage &stage, const Columns &columns, Rows &rows) const;
-  void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, const stage_math::Vector2 &slip,
-                 Rows &rows) const;
+  double gap(const Motion &motion, std::size_t k, std::size_t c, const Surroundings &around) const;
+  void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, double before,
+                 const stage_math::Vector2 &slip, Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;
   void write_curvature(const Stage &stage, const double *w, double smoothing, const double *residual, double *out) const;
 
@@ -204,7 +210,8 @@ class WindowKernel : public FloatingModel {
   double rest_;
   // Of the present call.
   Matrix3 axes_, axes_slope_[2];
-  double plane_height_, force_sigma_, give_;
+  double plane_height_, force_sigma_, compliance_, kept_, kept_slope_;
+  double give_;  // of z by a force, at once
   RowMajor friction_;
   std::mutex mutex_;
 };

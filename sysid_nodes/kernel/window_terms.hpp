@@ -12,7 +12,7 @@ inline WindowKernel::Motion::Motion(const WindowKernel &robot, std::size_t stage
 
 inline WindowKernel::Stage::Stage(const WindowKernel &robot)
     : scale(robot.nv_), rigid(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), force(3 * robot.nc_), root(robot.nc_),
-      columns(robot.nv_, 3 * robot.nc_), touching(3 * robot.nc_, 3 * robot.nv_) {}
+      depth(robot.nc_), deepens(robot.nc_), columns(robot.nv_, 3 * robot.nc_), touching(3 * robot.nc_, 3 * robot.nv_) {}
 
 inline WindowKernel::Terms::Terms(const WindowKernel &robot)
     : by_q(robot.nv_, robot.nv_), slow(by_q), fast(by_q), before(by_q), after(by_q), all(robot.nv_, 3 * robot.nv_),
@@ -85,7 +85,28 @@ inline void WindowKernel::wanted(const Configurations &q, const Motion &motion, 
   }
 }
 
-// Contact velocities z of ground that does not give at inner stage k, and their whitened derivatives.
+// Of a contact sphere at stage k; rises are those of inner stages.
+inline double WindowKernel::gap(const Motion &motion, std::size_t k, std::size_t c, const Surroundings &around) const {
+  const std::size_t inner = std::clamp<std::size_t>(k, 1, around.rises.shape(0)) - 1;
+  return axes_.row(0) * motion.centre[k * nc_ + c] - radii_[c] - plane_height_ - around.rises.data()[inner * nc_ + c];
+}
+
+// Depth of the contacts at the stage before inner stage k, whose contact variables are given, and its slope by their gaps
+// (systems/prime/contacts.py).
+inline void WindowKernel::deepen(const Motion &motion, std::size_t k, const Surroundings &around, const double *before,
+                                 Stage &stage) const {
+  constexpr double kTurn = 1e-4;
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const Vector3 w = MapOf<Vector3>(before + 3 * c);
+    const double pressed = stage_math::smooth_projection(-w, around.smoothing).value[0];
+    const double bears = pressed / (pressed + stage_math::smooth_projection(w, around.smoothing).value[0]);
+    const double there = gap(motion, k, c, around), root = std::sqrt(there * there + kTurn * kTurn);
+    stage.depth[c] = 0.5 * (root - there) - 0.5 * bears * (root + there);
+    stage.deepens[c] = 0.5 * (there / root - 1.0) - 0.5 * bears * (there / root + 1.0);
+  }
+}
+
+// Contact velocities z at inner stage k but for what a force presses down at once, and their whitened derivatives.
 inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives,
                                 Stage &stage) const {
   const Eigen::Matrix<double, 2, 3> tangents = axes_.bottomRows<2>();
@@ -96,24 +117,25 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surro
         tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
         0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
     const double root = stage.root[c] = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
-    const double gap = axes_.row(0) * motion.centre[own] - radii_[c] - plane_height_ - around.rises.data()[k * nc_ + c];
-    stage.velocity[3 * c] = gap / (dt_ * mu_) + (coulomb_ ? root - rounding_ : 0.0);
+    stage.velocity[3 * c] = (gap(motion, k + 1, c, around) + kept_ * stage.depth[c]) / (dt_ * mu_) +
+                            (coulomb_ ? root - rounding_ : 0.0);
     stage.velocity.segment<2>(3 * c + 1) = slip;
     if (!derivatives) continue;
-    const Eigen::Matrix<double, 2, 3> before = 0.5 * lever * motion.contact_turn_jacobian[previous];
-    const Eigen::Matrix<double, 2, 3> before_last = 0.5 * lever * motion.contact_turn_jacobian[previous].transpose();
+    const Eigen::Matrix<double, 2, 3> first = 0.5 * lever * motion.contact_turn_jacobian[previous];
+    const Eigen::Matrix<double, 2, 3> first_last = 0.5 * lever * motion.contact_turn_jacobian[previous].transpose();
     const Eigen::Matrix<double, 2, 3> after = 0.5 * lever * motion.contact_turn_jacobian[own];
     const Eigen::Matrix<double, 2, 3> after_last = 0.5 * lever * motion.contact_turn_jacobian[own].transpose();
     const Eigen::Matrix<double, 2, 3> moved = tangents / (2.0 * dt_);
     auto slide = stage.touching.middleRows<2>(3 * c + 1);
-    slide.leftCols(nv_) = -before * motion.angular[previous] - moved * motion.linear[previous];
-    slide.middleCols(nv_, nv_) = (before_last - after) * motion.angular[own];
+    slide.leftCols(nv_) = -first * motion.angular[previous] - moved * motion.linear[previous];
+    slide.middleCols(nv_, nv_) = (first_last - after) * motion.angular[own];
     slide.rightCols(nv_) = after_last * motion.angular[following] + moved * motion.linear[following];
     auto head = stage.touching.row(3 * c);
     if (coulomb_)
       head = (slip / root).transpose() * slide;
     else
       head.setZero();
+    head.head(nv_) += kept_ * stage.deepens[c] / (dt_ * mu_) * axes_.row(0) * motion.linear[previous];
     head.segment(nv_, nv_) += axes_.row(0) * motion.linear[own] / (dt_ * mu_);
     head *= scale_[0];
     slide.row(0) *= scale_[1];

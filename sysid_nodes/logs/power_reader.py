@@ -61,6 +61,18 @@ class PowerPair:
         return None if self._voltage is None else RawPower(stamp, self._voltage, -current)
 
 
+def has_power(path: str | Path, power: str) -> bool:
+    """Whether a recording has any reading of the topics that the option "power" names.
+
+    Raises:
+        ConfigError: see `power_topics`.
+        LogError: the recording cannot be read.
+    """
+    topics = power_topics(power)
+    recorded = {found.name for found in read_topics(path) if found.count}
+    return bool(recorded & {absolute(topic) for topic in topics})
+
+
 def read_power(path: str | Path, power: str) -> Iterable[RawPower]:
     """All readings of the topics that the option "power" names; none where the recording has none of them.
 
@@ -68,10 +80,9 @@ def read_power(path: str | Path, power: str) -> Iterable[RawPower]:
         ConfigError: see `power_topics`.
         LogError: the recording cannot be read, a topic is of another type, or one of two is missing.
     """
-    topics = power_topics(power)
-    recorded = {found.name for found in read_topics(path) if found.count}
-    if not recorded & {absolute(topic) for topic in topics}:
+    if not has_power(path, power):
         return ()
+    topics = power_topics(power)
     if len(topics) == 1:
         return TopicLog(path, topics[0], BATTERY_STATE, lambda _, message: from_battery_state(message))
     return _read_pair(path, topics)

@@ -98,6 +98,8 @@ class BodyEstimate:
 class ContactEstimate:
     """Contact points at N stages; forces exist where a stage has both neighbours, and are NaN elsewhere.
 
+    They are NaN throughout, not observed, where no torque was ever read: nothing tells how large they are.
+
     A force is the mean over both neighbouring steps with weights that fall linearly from the stage: what the dynamics
     at that stage see.
 
@@ -116,6 +118,11 @@ class ContactEstimate:
     force: Array
     covariance: Array
     on_ground: npt.NDArray[np.bool_]
+
+    @property
+    def observed(self) -> bool:
+        """Whether any force is."""
+        return bool(np.isfinite(self.force).any())
 
     @property
     def force_sigma(self) -> Array:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sysid_nodes.rollouts.drive import Array
-from sysid_nodes.rollouts.simulations import Simulations
+from sysid_nodes.rollouts.policy import BoolArray, Command, CommandedPolicy, Memory
+from sysid_nodes.rollouts.simulations import DrivenSimulations
 from sysid_nodes.rollouts.variants import IntArray, Variants
-from sysid_nodes.rollouts.walking import BoolArray, Command, Memory, WalkingPolicy
 
 Commands = Callable[[float], Command]
 """Commands of all robots at a time since the start [s]."""
@@ -39,8 +39,8 @@ class Walks:
 
 
 def walk(
-    simulations: Simulations,
-    policy: WalkingPolicy,
+    simulations: DrivenSimulations,
+    policy: CommandedPolicy,
     variants: Variants,
     which: IntArray,
     start: Array,
@@ -62,7 +62,7 @@ def walk(
         every: steps between two recorded states.
         memory: of the policy, of the motion before; None for none.
     """
-    hold = round(policy.config.period / simulations.timestep)
+    hold = round(policy.period / simulations.timestep)
     steps = round(duration / simulations.timestep)
     recorded = steps // every
     states = np.empty((len(start), recorded + 1, start.shape[1]))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulations on threads: `mujoco.batch` with the drives between its steps, kept alive from one call to the next."""
+"""Simulations with drives between their steps; on threads by `mujoco.batch`, kept alive from one call to the next."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
@@ -19,7 +20,7 @@ Law = Callable[[int], Array]
 GIVES = 5e-4
 """Way in which the bristles of dry friction come loose, unless said [rad]."""
 
-_CAPACITY = 512  # simulations that are alive at a time; more of them gain nothing on a few cores
+CAPACITY = 512  # simulations that are alive at a time; more of them gain nothing on a few cores
 
 
 def _say_nothing(_: str) -> None:
@@ -44,15 +45,12 @@ class ClosableSimulator(Simulator, Protocol):
         """Lets go of them."""
 
 
-class Simulations:
-    """Simulations of a floating-base robot on threads of this process.
-
-    Results do not depend on the number of threads, nor on what was simulated before.
+class DrivenSimulations(ABC):
+    """Simulations of a floating-base robot with its drives between their steps, whoever steps them.
 
     Args:
         model: of `build_legged_mujoco`.
         drive: of its joints.
-        threads: 0 for one a CPU.
         capacity: simulations at a time.
         gives: way in which a variant's bristles come loose [rad].
 
@@ -62,32 +60,25 @@ class Simulations:
         positions, velocities: live states (B, nq), (B, nv) of what `follow` simulates.
     """
 
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        drive: Drive,
-        *,
-        threads: int = 0,
-        capacity: int = _CAPACITY,
-        gives: float = GIVES,
-    ) -> None:
-        mujoco.set_mju_user_warning(_say_nothing)
-        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
-        self._nq, self._drive, self.capacity, self.steps = model.nq, drive, capacity, 0
+    positions: Array
+    velocities: Array
+
+    def __init__(self, model: mujoco.MjModel, drive: Drive, capacity: int, gives: float) -> None:
+        self._nq, self._drive, self._gives, self.capacity, self.steps = model.nq, drive, gives, capacity, 0
         self.timestep, self.joints = float(model.opt.timestep), model.nv - 6
-        self._batch = batch = Batch(model, nsim=capacity, nthread=threads)
-        self._qpos, self._qvel, self._force = (batch.bind(name) for name in ("qpos", "qvel", "qfrc_applied"))
-        self._warm = batch.bind("qacc_warmstart")
-        self.positions, self.velocities = self._qpos[:0], self._qvel[:0]
-        bodies = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
-        self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
-        self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
-        self._loss, self._gives = batch.expand("dof_frictionloss"), gives
         self._known = model.dof_frictionloss[6:].copy()  # what the robot's description has already
+
+    @abstractmethod
+    def _begin(self, variants: Variants, which: IntArray, start: Array) -> None:
+        """Sets B models and states; `positions` and `velocities` are then theirs."""
+
+    @abstractmethod
+    def _step(self, torque: Array) -> None:
+        """All B by one step, with torques (B, n) on their joints."""
 
     def run(self, variants: Variants, work: Work) -> Array:
         """See `Simulator`."""
-        out = np.empty((len(work.start), work.steps // work.every, self._nq + self._qvel.shape[1]))
+        out = np.empty((len(work.start), work.steps // work.every, self._nq + self.joints + 6))
         for begin in range(0, len(work.start), self.capacity):
             part = work.part(begin, begin + self.capacity)
             for k, state in enumerate(self._run(variants, part)):
@@ -104,11 +95,8 @@ class Simulations:
             steps: to make.
             law: set-points (B, n) for a step by its number, to be held over it.
         """
-        ids = np.arange(len(start))
-        self._set_model(variants, which, ids)
-        self.positions, self.velocities = q, v = self._qpos[: len(ids)], self._qvel[: len(ids)]
-        force = self._force[: len(ids)]
-        q[:], v[:], force[:, :6], self._warm[: len(ids)] = start[:, : self._nq], start[:, self._nq :], 0.0, 0.0
+        self._begin(variants, which, start)
+        q, v = self.positions, self.velocities
         gain, weakness, dry = variants.gain[which], variants.weakness[which], variants.dry[which]
         strength = variants.bristles[which]
         bristles = Bristles(v[:, 6:], q[:, 7:], self._gives) if strength.any() else None
@@ -118,18 +106,65 @@ class Simulations:
             # would act as if the joints had less armature, and the base be found with more inertia for it.
             w = 1.5 * v[:, 6:] - 0.5 * before
             before[:] = v[:, 6:]
-            force[:, 6:] = self._drive.torque(law(step), q[:, 7:], w, gain, weakness, dry)
+            torque = self._drive.torque(law(step), q[:, 7:], w, gain, weakness, dry)
             if bristles is not None:
-                force[:, 6:] += strength * bristles.move(q[:, 7:])
-            self._batch.step(ids)
-            yield force[:, 6:]
-        self.steps += len(ids) * steps
+                torque += strength * bristles.move(q[:, 7:])
+            self._step(torque)
+            yield torque
+        self.steps += len(start) * steps
 
     def _run(self, variants: Variants, work: Work) -> Iterator[Array]:
         made = self.follow(variants, work.variant, work.start, work.steps, lambda step: work.targets[work.clip, step])
         for step, _ in enumerate(made, start=1):
             if step % work.every == 0:
                 yield np.concatenate([self.positions, self.velocities], axis=1)
+
+
+class Simulations(DrivenSimulations):
+    """On threads of this process.
+
+    Results do not depend on the number of threads, nor on what was simulated before.
+
+    Args:
+        model, drive, capacity, gives: as of `DrivenSimulations`.
+        threads: 0 for one a CPU.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        drive: Drive,
+        *,
+        threads: int = 0,
+        capacity: int = CAPACITY,
+        gives: float = GIVES,
+    ) -> None:
+        super().__init__(model, drive, capacity, gives)
+        mujoco.set_mju_user_warning(_say_nothing)
+        model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # a robot that blows up must not jump home
+        self._batch = batch = Batch(model, nsim=capacity, nthread=threads)
+        self._qpos, self._qvel, self._force = (batch.bind(name) for name in ("qpos", "qvel", "qfrc_applied"))
+        self._warm = batch.bind("qacc_warmstart")
+        self.positions, self.velocities = self._qpos[:0], self._qvel[:0]
+        bodies = ("body_mass", "body_ipos", "body_inertia", "body_iquat")
+        self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
+        self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
+        self._loss, self._ids = batch.expand("dof_frictionloss"), np.arange(0)
+
+    def _begin(self, variants: Variants, which: IntArray, start: Array) -> None:
+        self._ids = ids = np.arange(len(start))
+        self._set_model(variants, which, ids)
+        self.positions, self.velocities = q, v = self._qpos[: len(ids)], self._qvel[: len(ids)]
+        q[:], v[:], self._force[: len(ids)], self._warm[: len(ids)] = (
+            start[:, : self._nq],
+            start[:, self._nq :],
+            0.0,
+            0.0,
+        )
+
+    def _step(self, torque: Array) -> None:
+        self._force[: len(torque), 6:] = torque
+        self._batch.step(self._ids)
 
     def _set_model(self, variants: Variants, which: IntArray, ids: IntArray) -> None:
         bodies = np.array(variants.bodies, dtype=np.intp) + 1  # MuJoCo's first is the world

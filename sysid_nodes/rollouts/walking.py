@@ -19,13 +19,13 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import Stride, stride
 from sysid_nodes.rollouts.legs import Legs
+from sysid_nodes.rollouts.policy import FALLEN_TILT, BoolArray, Command, Memory
 from sysid_nodes.rollouts.rotations import exponential, inverse, logarithm, matrix, product
 
 Array = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
-FALLEN_TILT, FALLEN_HEIGHT = 0.5, 0.12
-"""Cosine of the tilt and height of the base [m] below which a robot has fallen."""
+FALLEN_HEIGHT = 0.12
+"""Of the base, below which a robot has fallen [m]."""
 
 
 @dataclass(frozen=True)
@@ -40,36 +40,12 @@ class WalkingConfig:
     integral_gain: float = option(100.0, "height and tilt, which a load shifts", unit="1/s3", minimum=0.0)
     friction: float = option(0.5, "assumed friction coefficient", unit="1", minimum=0.05)
     lift: float = option(0.06, "height of a swing", unit="m", minimum=0.0)
+    policy: str = option("", "ONNX file of a trained policy that obeys instead, its layout beside it; empty: none")
     acceleration: float = option(1.5, "of commanded speeds at most", unit="m/s2, rad/s2", minimum=0.1)
 
 
 @dataclass(frozen=True)
-class Command:
-    """Of B robots.
-
-    Attributes:
-        velocity: (B, 3) forward and left [m/s] and turn rate [rad/s], in the heading's axes.
-        attitude: (B, 2) roll and pitch [rad].
-        height: (B,) of the base above the ground [m].
-        gait: (B,) numbers of `GAITS`.
-        frequency: (B,) of the stride [Hz].
-    """
-
-    velocity: Array
-    attitude: Array
-    height: Array
-    gait: npt.NDArray[np.int64]
-    frequency: Array
-
-    @classmethod
-    def standing(cls, count: int, height: float = 0.29) -> Command:
-        """All of `count` robots stand."""
-        none = np.zeros(count, dtype=np.int64)
-        return cls(np.zeros((count, 3)), np.zeros((count, 2)), np.full(count, height), none, np.full(count, 2.4))
-
-
-@dataclass(frozen=True)
-class Memory:
+class WalkingMemory(Memory):
     """State of the controller of B robots between two calls.
 
     Attributes:
@@ -79,7 +55,6 @@ class Memory:
         integral: (B, 3) of height, roll and pitch.
         lift_off: (B, 4, 3) where feet left the ground [m].
         flying: (B, 4) feet in the air.
-        fallen: (B,) robots that have fallen; their drives only damp.
     """
 
     anchor: Array
@@ -90,11 +65,6 @@ class Memory:
     integral: Array
     lift_off: Array
     flying: BoolArray
-    fallen: BoolArray
-
-    def take(self, which: npt.NDArray[np.int64]) -> Memory:
-        """Of robots (B',) of these."""
-        return Memory(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
 _INERTIA = np.array([0.19, 0.45, 0.50])  # of the whole standing robot about its centre of mass [kg m2]
@@ -118,27 +88,29 @@ class WalkingPolicy:
         robot: nominal, of four legs.
         drive: its PD law.
 
-    Attributes:
-        memory: of the motion so far; None begins one.
+    Attributes: as of `CommandedPolicy`.
 
     Raises:
         RobotError: it does not walk on four legs.
     """
 
+    posture = np.tile([0.0, 0.8, -1.6], 4)
+
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
-        self.config = config
+        self.config, self.period = config, config.period
         self._legs, self._drive = Legs(robot), drive
         self._mass = float(sum(body.mass for body in robot.model.inertias.tolist()))
         self._limit = robot.limits.torque
-        hips = self._legs.feet(np.tile([0.0, 0.8, -1.6], (1, 4)))[0][0, :, :2]
+        hips = self._legs.feet(self.posture[None])[0][0, :, :2]
         # Symmetric, as gaits and their moments are.
         self._stance = np.abs(hips).mean(axis=0) * np.sign(hips)
         self._half = np.abs(self._stance).mean(axis=0)
-        self.memory: Memory | None = None
+        self.memory: WalkingMemory | None = None
 
-    def standing_height(self, posture: Array) -> float:
-        """Of the base above the ground for joint positions (12,) with the base level and the feet on it [m]."""
-        feet, _ = self._legs.feet(posture[None])
+    @property
+    def standing_height(self) -> float:
+        """See `CommandedPolicy`."""
+        feet, _ = self._legs.feet(self.posture[None])
         return self._legs.radius - float(feet[0, :, 2].min())
 
     def set_points(self, state: Array, command: Command) -> Array:
@@ -178,7 +150,9 @@ class WalkingPolicy:
         self.memory = replace(memory, integral=integral, lift_off=lift_off, flying=~stance)
         return np.where(memory.fallen[:, None], q, found)
 
-    def _advance(self, memory: Memory, position: Array, yaw: Array, turn: Array, command: Command) -> Memory:
+    def _advance(
+        self, memory: WalkingMemory, position: Array, yaw: Array, turn: Array, command: Command
+    ) -> WalkingMemory:
         """One period on."""
         period, standing = self.config.period, command.gait == 0
         obeyed = np.where(standing[:, None], 0.0, command.velocity)
@@ -201,7 +175,7 @@ class WalkingPolicy:
         )
 
     def _wrench(
-        self, memory: Memory, gait: Stride, command: Command, state: Array, turn: Array, wanted_velocity: Array
+        self, memory: WalkingMemory, gait: Stride, command: Command, state: Array, turn: Array, wanted_velocity: Array
     ) -> tuple[Array, Array, Array]:
         """Force (B, 3) and moment (B, 3) that the body needs, in the world, and the new integrals."""
         config, period = self.config, self.config.period
@@ -279,11 +253,11 @@ class WalkingPolicy:
         return place, speed
 
 
-def _begin(position: Array, yaw: Array, feet: Array) -> Memory:
+def _begin(position: Array, yaw: Array, feet: Array) -> WalkingMemory:
     count = len(position)
     middle = feet[..., :2].mean(axis=1)
     none = np.zeros(count, dtype=bool)
-    return Memory(
+    return WalkingMemory(
         anchor=np.column_stack([middle, yaw]),
         velocity=np.zeros((count, 3)),
         attitude=np.zeros((count, 2)),

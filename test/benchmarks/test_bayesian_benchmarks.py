@@ -10,7 +10,14 @@ import pytest
 from shared.benchmark_report import only_report
 from shared.quick_and_slow import mark_slow
 
-from benchmarks import bayesian_coverage, bayesian_loops, bayesian_real, bayesian_speed, bayesian_symmetry
+from benchmarks import (
+    bayesian_changes,
+    bayesian_coverage,
+    bayesian_loops,
+    bayesian_real,
+    bayesian_speed,
+    bayesian_symmetry,
+)
 from benchmarks.bayesian_log import leg_run
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import true_mechanism
@@ -87,3 +94,12 @@ def test_symmetry(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped"]
     assert bayesian_symmetry.main([*arguments, "--out", str(tmp_path)]) == 0
     assert "| Go2, both |" in only_report(tmp_path)
+
+
+def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(bayesian_changes.PAYLOADS, "pendulum", (0.2,))
+    arguments = ["--arms", "1", "--duration", "1.5", "--robots", "pendulum", "--data", str(tmp_path / "none")]
+    assert bayesian_changes.main([*arguments, "--out", str(tmp_path)]) == 0
+    report = only_report(tmp_path)
+    assert "| pendulum, nothing | 1 | 0 |" in report
+    assert "| pendulum, 0.2 kg at 50 % | 1 | 1 |" in report

@@ -117,6 +117,23 @@ def test_ages_count_the_commits_since(checkout: Path, capsys: pytest.CaptureFixt
     assert "2 of 2" in capsys.readouterr().out
 
 
+def test_a_merged_branch_is_one_commit(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = revision.git("rev-parse", "--short", "HEAD")
+    reports = checkout / "benchmarks" / "reports"
+    head = "# X\n\n`python -m benchmarks.speed --seed 1` on 2026-01-01\n\n"
+    (reports / "2026-01-01-x.md").write_text(f"{head}| revision | {told} |\n", encoding="utf-8")
+    for k in range(3):
+        (checkout / "benchmarks" / "speed.py").write_text(f"{k}\n", encoding="utf-8")
+        commit(checkout, f"part {k}")
+    whole = revision.git("rev-parse", "HEAD")
+    who = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]
+    for words in (["reset", "-q", "--hard", told], [*who, "merge", "-q", "--no-ff", "-m", "all", whole]):
+        subprocess.run(["git", *words], cwd=checkout, check=True)
+    (reports / "2026-01-01-x.md").write_text(f"{head}| revision | {told} |\n", encoding="utf-8")
+    assert age.main(["--reports", str(reports)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("  1 of 0 to the package")
+
+
 def test_what_decides_a_figure_is_there(project_root: Path) -> None:
     assert all((project_root / path).exists() for path in CODE)
 

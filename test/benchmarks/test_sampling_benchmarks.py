@@ -13,6 +13,11 @@ from shared.benchmark_report import only_report
 from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_scaling, sampling_truth
 from benchmarks.exploration_realised import NAMES, in_units
 from benchmarks.peers.tpe import tpe
+from benchmarks.sampling_worlds import model_world
+from sysid_nodes.data.config import from_flat
+from sysid_nodes.robots import load_robot
+from sysid_nodes.systems.sampling.config import SamplingConfig
+from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 
 def test_parzen_estimator_finds_the_least_of_a_parabola_better_than_chance() -> None:
@@ -22,6 +27,14 @@ def test_parzen_estimator_finds_the_least_of_a_parabola_better_than_chance() -> 
         assert cost == pytest.approx((point - 1.4) ** 2)
         off.append(abs(point - 1.4))
     assert np.median(off) < 0.5 * 1.5 / 50.0, "half the spacing that 50 points would have"
+
+
+def test_a_robot_that_tasks_are_tuned_in_kneels_on_its_knees() -> None:
+    """Feet drawn up, its knees are 0.2 m below the hips, and feet 0.05 m."""
+    robot, config = load_robot("go2"), from_flat(SamplingConfig, {"threads": 1})
+    world = model_world(robot, config, [Unknowns(robot, config).column("guess")])
+    kneeling = np.tile([0.0, 0.3, -2.7], 4)[None]
+    assert world.play(1, lambda _: kneeling, 0.6)[0, -1, 2] > 0.15
 
 
 def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> None:

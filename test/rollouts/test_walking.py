@@ -74,9 +74,8 @@ def walks():
     count = 2 * len(GAITS)
     model = build_legged_mujoco(ROBOT, bodies, (), GroundConfig(), timestep=0.002)
     policy = WalkingPolicy(ROBOT, drive, WalkingConfig())
-    posture = np.tile([0.0, 0.8, -1.6], 4)
     start = np.zeros((count, 37))
-    start[:, 2], start[:, 3], start[:, 7:19] = policy.standing_height(posture), 1.0, posture
+    start[:, 2], start[:, 3], start[:, 7:19] = policy.standing_height, 1.0, policy.posture
     gait = np.repeat(np.arange(len(GAITS)), 2)
     speed = np.tile([0.3, 0.0, 0.2], (count, 1))
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,7 @@ from shared.legged_log import KNOWN
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.readings import Readings
+from sysid_nodes.models.rotations import quaternion_exp, quaternion_product
 from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -24,6 +26,7 @@ from sysid_nodes.simulation.legged import (
     JointReading,
     LeggedRobotSim,
     LeggedSimulationConfig,
+    PoseReading,
     Reading,
     VelocityReading,
 )
@@ -65,6 +68,16 @@ def spoilt(readings: Sequence[Reading], *faults: Fault) -> list[Reading]:
     inject = FaultInjector(faults, np.random.default_rng(5))
     sent = (inject(reading) for reading in readings)
     return sorted((reading for reading in sent if reading is not None), key=lambda reading: reading.arrival)
+
+
+def leaning(readings: Sequence[Reading], lean: Callable[[float], float]) -> list[Reading]:
+    """Readings whose orientations lean about x by what that says of the time since the first [rad]."""
+
+    def tip(reading: ImuReading | PoseReading) -> Reading:
+        by = quaternion_exp(np.array([[lean(reading.stamp - START), 0.0, 0.0]]))
+        return replace(reading, orientation=quaternion_product(by, reading.orientation[None])[0])
+
+    return [tip(reading) if isinstance(reading, ImuReading | PoseReading) else reading for reading in readings]
 
 
 class StillHorizon:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +13,10 @@ from hypothesis import strategies as st
 from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Layout, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
+from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, parameter_gains
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
+from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
 pytestmark = pytest.mark.skipif(compiled_normal_equations() is None, reason="the kernel is not compiled here")
 
@@ -82,6 +86,75 @@ def test_same_equations_and_factor(seed: int, size: int, parameters: int, local:
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8 * np.nanmax(np.abs(wanted), initial=1.0))
     for found, wanted in zip(our_leverages, their_leverages, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(0, 7), st.sampled_from([0, 1, 6]))
+def test_same_gains(seed: int, size: int, parameters: int, local: int) -> None:
+    """To rounding, of rows with local variables and without."""
+    layout = Layout(7, size, parameters, local)
+    groups = [blocks for blocks in random_groups(layout, np.random.default_rng(seed)) if blocks.residual.size]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        for kernel in ("compiled", "reference"):
+            patch.setenv("SYSID_KERNEL", kernel)
+            factor = factorise(assemble(groups, layout), 1e-3)
+            assert factor is not None
+            known = covariances(factor)
+            assert known is not None
+            found.append(parameter_gains(groups, factor, known))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max(initial=1.0))
+
+
+@pytest.mark.parametrize("kernel", ["compiled", "reference"])
+def test_rows_are_scaled(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if they came with their factors, to rounding; some factors are zero, and the memory held others before."""
+    monkeypatch.setenv("SYSID_KERNEL", kernel)
+    layout, rng = Layout(7, 3, 2, 4), np.random.default_rng(0)
+    groups = random_groups(layout, rng)
+    factors = [rng.integers(0, 3, size=blocks.residual.shape).astype(float) for blocks in groups]
+    room = assemble(groups, layout)
+    found = assemble_scaled(groups, factors, windows(groups, layout), layout, room=room)
+    wanted = assemble([scale(blocks, rows) for blocks, rows in zip(groups, factors, strict=True)], layout)
+    for equations in (found, wanted):
+        equations.band.clear_upper()
+    assert found.local is not None
+    assert wanted.local is not None
+    for name in ("border", "corner", "gradient", "parameter_gradient"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-12, atol=1e-12)
+    for name in ("hessian", "stage", "parameter", "gradient"):
+        np.testing.assert_allclose(getattr(found.local, name), getattr(wanted.local, name), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.band.columns, wanted.band.columns, rtol=1e-12, atol=1e-12)
+
+
+def test_columns_that_only_later_blocks_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which columns rows have is looked for in the first blocks; others must be found when they come."""
+    layout, rng = Layout(20, 3, 2), np.random.default_rng(0)
+    jacobian, parameter = rng.normal(size=(20, 4, 3)), rng.normal(size=(20, 4, 2))
+    jacobian[:15, :, 1:] = parameter[:15, :, 0] = 0.0
+    blocks, found = Blocks(np.arange(20), rng.normal(size=(20, 4)), jacobian, parameter), []
+    for kernel in ("compiled", "reference"):
+        monkeypatch.setenv("SYSID_KERNEL", kernel)
+        found.append(assemble([blocks], layout))
+        found[-1].band.clear_upper()
+    ours, theirs = found
+    for name in ("border", "corner", "gradient", "parameter_gradient"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ours.band.columns, theirs.band.columns, rtol=1e-12, atol=1e-12)
+
+
+def scale(blocks: Blocks, rows: np.ndarray) -> Blocks:
+    """Blocks with their rows times factors."""
+    own = rows[:, :, None]
+    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
+    return replace(
+        blocks,
+        residual=blocks.residual * rows,
+        jacobian=blocks.jacobian * own,
+        parameter_jacobian=None if parameter is None else parameter * own,
+        local_jacobian=None if local is None else local * own,
+    )
 
 
 def test_a_matrix_that_is_not_positive_definite() -> None:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a rosbag2 of a table: of positions, velocities and torques, or of commands and encoders, for 'sysid replay'.
 
-A NumPy archive has the arrays t, q, qd and tau, or time, dof_pos and des_dof_pos (or t, q, command) and may have kp,
-kd, joint_names; the columns of one without names are the robot's joints in order. A .csv has the columns t and, of each
-joint, q_NAME, qd_NAME and effort_NAME, or q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With
-commands comes a parameter file beside the bag.
+A NumPy archive has the arrays t, q, tau and, better, qd (else it is the positions' central differences), or time,
+dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the columns of one without names are the
+robot's joints in order. A .csv has the columns t and, of each joint, q_NAME, effort_NAME and, better, qd_NAME, or
+q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With commands comes a parameter file beside
+the bag.
 
 examples:
   sysid convert run.npz --robot kinova_gen3 --out bags/run
@@ -26,7 +27,7 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs.actuator_table import actuator_log
 from sysid_nodes.logs.joint_table import joint_samples
-from sysid_nodes.logs.table import COMMAND, TORQUE, read_table
+from sysid_nodes.logs.table import COMMAND, TORQUE, VELOCITY, read_table
 from sysid_nodes.logs.writer import BagWriter, stamp_fields
 from sysid_nodes.reports.atomic_file import write_atomically
 from sysid_nodes.robots import load_robot
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     table = read_table(args.table, names)
     if table.has(TORQUE) and not table.has(COMMAND):
         _write_states(args.out, joint_samples(table))
+        if not table.has(VELOCITY):
+            sys.stderr.write(f"{args.table}: has no velocities: taken as central differences of the positions\n")
         sys.stdout.write(f"{args.out}\n")
         return 0
     log = actuator_log(table)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from sysid_nodes.cli.conclusion import conclude
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
-from sysid_nodes.logs.power_reader import read_power
+from sysid_nodes.logs.power_reader import has_power, read_power
 from sysid_nodes.logs.reader import read_joint_states
 from sysid_nodes.reports.bayesian.live import session_run
 from sysid_nodes.reports.bayesian.report import headline
@@ -29,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
     config = configuration(args)
     bag: Path = args.bag
+    if config.power not in ("", BayesianSessionConfig().power) and not has_power(bag, config.power):
+        sys.stderr.write(f"sysid: warning: {bag}: has no readings on '{config.power}'; it goes without\n")
     with OutputFolder(args.out) as folder:
         began = time.monotonic()
         if args.online:

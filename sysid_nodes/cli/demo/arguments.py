@@ -21,6 +21,7 @@ _OF_SOME = {
     "speed": ("kinova",),
     "motion_time": ("go2", "g1", "actuators", "fourbar"),
     "change": ("actuators",),
+    "policy": ("spi",),
 }
 """Arguments that not every demo has, and which have them."""
 
@@ -50,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KG",
         help="mass of the load; default: drawn, for kinova from 1.8 to 3.6 kg",
     )
+    _add_of_some(parser)
+    parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
+    parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
+
+
+def _add_of_some(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--identify",
         type=_within(1.0, 60.0),
@@ -84,8 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="friction",
         help="actuators: what changes at one of the drives on the way; default: %(default)s",
     )
-    parser.add_argument("--domain-id", type=_domain, metavar="N", help="ROS_DOMAIN_ID to use; default: a free one")
-    parser.add_argument("--rviz", action="store_true", help="show the robot in RViz (needs a ROS install that has it)")
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="FILE",
+        help="spi: trained policy (ONNX) that obeys commands; default: a scripted one",
+    )
 
 
 def refuse_others_options(args: argparse.Namespace) -> None:

@@ -80,7 +80,7 @@ def _mending_lines(rounds: CheckRounds, dead: list[Finding]) -> Iterator[str]:
     findings = (*dead, *rounds.findings)
     if not findings:
         fit = rounds.first.fit
-        told = fit is not None and any(joint.evidence > SURE for joint in fit.joints)
+        told = rounds.first.long and fit is not None and any(joint.evidence > SURE for joint in fit.joints)
         yield (
             "nothing to mend: signals and configuration agree"
             if told
@@ -131,9 +131,10 @@ def _joints(rounds: CheckRounds) -> Iterator[str]:
         own = own if moves else f"{'-':>8} {'-':>8} {'-':>8} {'-':>7}"
         sign = "?" if fit.evidence <= SURE else "+" if fit.sign > 0 else "-"
         position = "-" if unit is None else "deg" if unit.degrees else "rad"
+        ratio = "-" if unit is None or np.isnan(unit.ratio) else f"{unit.ratio:.4g}"
         yield (
             f"{name:<{width}} {position:>8} {'-' if unit is None else unit.speed:>8} "
-            f"{float('nan') if unit is None else unit.ratio:>8.4g} {sign:>4} {odds:>9} "
+            f"{ratio:>8} {sign:>4} {odds:>9} "
             f"{weight:>14} {own} {fit.rms / factor:>7.3g}"
         )
 

@@ -1,20 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts the torque of a recording: a calibration, a result or a URDF on data that it has not seen.
-
-What is left over, joint by joint, stands against the description's links without friction and, for a calibration,
-against plain least squares of the runs that it was made of. Torques are means over windows: nothing is differentiated.
-
-examples:
-  sysid predict calibration.json bags/other --config config/my_arm.yaml --out results/predicted
-  sysid predict results/loaded/result.json bags/other --config config/my_arm.yaml --out results/predicted
-  sysid predict my_arm.urdf bags/other --out results/described
-"""
+"""sysid predict of an arm: by a calibration, a result, or a URDF."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,15 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.cli.configuration import add_arguments as add_configuration
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.interval.samples import read_samples
-from sysid_nodes.cli.output_folder import OutputFolder
+from sysid_nodes.cli.prediction import conclude
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.reports.files import REPORT_NAME, read_document
-from sysid_nodes.reports.interval.prediction import MODEL, prediction_document, write_prediction
 from sysid_nodes.reports.interval.schema import validate_interval
+from sysid_nodes.reports.prediction import MODEL
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
@@ -41,18 +28,8 @@ from sysid_nodes.systems.interval.unknowns import identify_payload
 Array = npt.NDArray[np.float64]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", type=Path, metavar="MODEL", help="calibration.json, result.json or its folder, or a URDF"
-    )
-    parser.add_argument("bag", type=Path, metavar="BAG", help="rosbag2 folder, or a single .mcap or .db3 file")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
-    parser.add_argument("--topic", default="/joint_states", help="topic of the joint states; default: %(default)s")
-    add_configuration(parser)
-
-
-def run(args: argparse.Namespace) -> int:
-    document = None if args.model.suffix in (".urdf", ".xml") else _document(args.model)
+def run(args: argparse.Namespace, document: dict[str, Any] | None) -> int:
+    """Predicts by a calibration, a result of the interval identifier or, without a document, a URDF."""
     if document is None:
         if args.urdf is not None:
             raise ConfigError("the model is a URDF; leave --urdf out")
@@ -71,19 +48,7 @@ def run(args: argparse.Namespace) -> int:
         identify_payload(robot.n, body, centre, radius, config.prior.bounds), least=1,
     )  # fmt: skip
     found = compare_torque(rows, body, models)
-    told = prediction_document(
-        found, robot=robot.name, joints=robot.joint_names, model=str(args.model), source=str(args.bag),
-        window=config.window.duration,
-    )  # fmt: skip
-    with OutputFolder(args.out) as folder:
-        write_prediction(folder, told, found)
-    sys.stdout.write(
-        f"{'residual, rms [N m]':<20}" + "".join(f"{name.replace('_', ' '):>15}" for name in models) + "\n"
-    )
-    for k, joint in enumerate(robot.joint_names):
-        sys.stdout.write(f"{joint:<20}" + "".join(f"{found.rms(name)[k]:>15.3g}" for name in models) + "\n")
-    sys.stdout.write(f"{args.out / REPORT_NAME}\n")
-    return 0
+    return conclude(args, found, robot=robot.name, joints=robot.joint_names, window=config.window.duration)
 
 
 def _models(
@@ -139,22 +104,3 @@ def _identified_parameters(
         for start, name in ((10, "coulomb"), (11, "viscous"), (13, "offset"), (15, "load_friction")):
             point[start * n : (start + 1) * n] = along[name]
     return point
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """A calibration, or a result of the interval identifier.
-
-    Raises:
-        InputError: it is neither.
-    """
-    if path.is_file():
-        try:
-            parsed = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
-            parsed = None  # read_document says what is wrong
-        if isinstance(parsed, dict) and parsed.get("kind") == "calibration":
-            return parsed
-    document = read_document(path)
-    if document["pipeline"] != "interval":
-        raise InputError(f"is a result of the pipeline '{document['pipeline']}', not of an arm", source=str(path))
-    return document

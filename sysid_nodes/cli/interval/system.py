@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.interval import export, replay
+from sysid_nodes.cli.interval import export, predict, replay
 from sysid_nodes.cli.system import Report, System
 from sysid_nodes.reports.files import SERIES_NAME
 from sysid_nodes.reports.interval.quantities import interval_quantities
@@ -26,4 +26,5 @@ SYSTEM = System(
     replay=replay.run,
     report=Report(_write, interval_quantities),
     export=export.run,
+    predict=predict.run,
 )

@@ -127,6 +127,8 @@ def summary_line(document: dict[str, Any]) -> str:
             parts.append(f"the mass of {body['link']} is not observed")
     run = document["run"]
     parts.append(f"{run['end'] - run['start']:.1f} s of motion ({document['status'].lower()})")
+    if all(foot["peak_force"] is None for foot in run["feet"]):
+        parts.append("forces are not observed")
     parts += _check_words(run["feet"])
     poor = [Stretch(PrimeStatus[s["status"]], s["start"], s["end"], "").sentence for s in _poor(document)]
     return ", ".join([*parts, *poor])

@@ -21,6 +21,7 @@ from sysid_nodes.cli.sampling.demo_watch import IDENTIFIER, PLANNER, SamplingWat
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.sampling.stages import true_values
 from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts.network_policy import NetworkPolicy
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 
 _RECORDER, _VIEW = "sysid_nodes.ros.sampling.recorder", "rviz/sampling.rviz"
@@ -29,12 +30,14 @@ _RECORDER, _VIEW = "sysid_nodes.ros.sampling.recorder", "rviz/sampling.rviz"
 def run(args: argparse.Namespace, machine: Machine) -> Ending:
     """Runs the demo."""
     require_ros()
-    seed = draw_seed(args.seed)
+    seed, policy = draw_seed(args.seed), str(args.policy.resolve()) if args.policy else ""
+    if policy:
+        NetworkPolicy(load_robot("go2"), Path(policy))  # refused before anything is started
     try:
         with output_and_work(args.out) as (folder, work):
             (folder / "truth").mkdir()
-            demo_config.write_nodes_file(folder / "config.yaml")
-            watch, usage = _live(args, seed, folder, work, machine)
+            demo_config.write_nodes_file(folder / "config.yaml", policy)
+            watch, usage = _live(args, seed, policy, folder, work, machine)
             if watch.trouble:
                 raise _UnfinishedError(_keep(folder, args.out))
             say("Identifying again from the recording and writing the report ...")
@@ -58,7 +61,7 @@ def _keep(folder: Path, out: Path) -> Path:
 
 
 def _live(
-    args: argparse.Namespace, seed: int, folder: Path, work: Path, machine: Machine
+    args: argparse.Namespace, seed: int, policy: str, folder: Path, work: Path, machine: Machine
 ) -> tuple[SamplingWatch, Mapping[str, float]]:
     """Runs the nodes until both stages are over; leaves bag and truth in folder."""
     domain = free_domain() if args.domain_id is None else args.domain_id
@@ -75,7 +78,7 @@ def _live(
         wait_until_heard(nodes, IDENTIFIER)
         wait_until_heard(nodes, PLANNER)
         load = demo_config.DEFAULT_LOAD if args.payload is None else args.payload
-        parameters = demo_config.robot_parameters(seed, load, truth)
+        parameters = demo_config.robot_parameters(seed, load, truth, policy)
         nodes.node("robot", "simulated_legged_robot", None, tf=args.rviz, **parameters)
         hidden, robot = hidden_truth(nodes, truth), load_robot("go2")
         values = true_values(hidden["theta"], demo_config.STRENGTH, robot)

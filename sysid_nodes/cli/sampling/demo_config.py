@@ -16,8 +16,8 @@ LOAD_POSITION = (-0.12, 0.0, 0.06)  # at the rear [m]
 DEFAULT_LOAD = 4.7  # [kg], the paper's
 
 
-def write_nodes_file(path: Path) -> None:
-    """Parameter file of identifier and planner, also for `sysid replay`."""
+def write_nodes_file(path: Path, policy: str = "") -> None:
+    """Parameter file of identifier and planner, also for `sysid replay`; with the file of a trained policy or none."""
     values: dict[str, Any] = {
         "robot": "go2",
         "least": 5.0,
@@ -26,6 +26,7 @@ def write_nodes_file(path: Path) -> None:
             "duration": DURATION,
             "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 1},
             "vetting": {"draws": 24},
+            **({"walking": {"policy": policy}} if policy else {}),
         },
     }
     head = "# Of spi_identifier and exploration_planner, and of sysid replay.\n"
@@ -51,7 +52,8 @@ def simulated_robot(load: float = DEFAULT_LOAD) -> dict[str, Any]:
     }
 
 
-def robot_parameters(seed: int, load: float, truth: Path) -> dict[str, Any]:
+def robot_parameters(seed: int, load: float, truth: Path, policy: str = "") -> dict[str, Any]:
     """The same for the demo, two underscores for a dot; it waits for two listeners and writes the truth to a file."""
     own = {name.replace(".", "__"): value for name, value in simulated_robot(load).items()}
+    own["walking__policy"] = policy
     return own | {"seed": seed % 2**31, "listeners": 2, "reliability": "reliable", "truth_file": truth}

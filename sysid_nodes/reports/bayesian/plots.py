@@ -44,8 +44,8 @@ def posterior_plot(rows: Rows, *, label: str) -> str:
         return to_svg(figure, label)
 
 
-def friction_plot(curves: Rows, *, label: str) -> str:
-    """Friction over speed with its 95 % band, a small plot a joint; what the log did not cover is paler."""
+def friction_plot(curves: Rows, *, unit: str, label: str) -> str:
+    """Friction over speed in a unit with its 95 % band, a small plot a joint; what the log did not cover is paler."""
     with rc_context(STYLE):
         columns = min(4, len(curves))
         lines = -(-len(curves) // columns)
@@ -65,7 +65,7 @@ def friction_plot(curves: Rows, *, label: str) -> str:
             axis.plot(speed, curve["median"], color=BLUE)
             axis.set_title(curve["joint"], fontsize=8.5, loc="left", color=INK)
             axis.tick_params(labelsize=7.5)
-        figure.supxlabel("speed [rad/s]", fontsize=9.0)
+        figure.supxlabel(f"speed [{unit}]", fontsize=9.0)
         return to_svg(figure, label)
 
 
@@ -95,7 +95,7 @@ def gap_plot(t: Array, gap: Array, *, label: str) -> str:
 
 
 def torque_plot(t: Array, series: Mapping[str, Array], joints: Sequence[str], *, label: str) -> str:
-    """Torques of the part that was held out, a plot a joint: measured, nominal, identified."""
+    """Torques of the part that was held out, a plot a joint, named with its unit: measured, nominal, identified."""
     with rc_context(STYLE):
         figure = Figure(figsize=(_WIDTH, 1.35 * len(joints) + 0.4))
         axes = np.array(figure.subplots(len(joints), 1, squeeze=False, sharex=True)).ravel()
@@ -103,7 +103,7 @@ def torque_plot(t: Array, series: Mapping[str, Array], joints: Sequence[str], *,
         for k, (axis, joint) in enumerate(zip(axes, joints, strict=True)):
             for name, colour, width in (("measured", INK, 2.0), ("nominal", GREY, 1.0), ("identified", VERMILION, 1.0)):
                 axis.plot(*thin_extremes(t, series[name][:, k], _POINTS), color=colour, linewidth=width, label=name)
-            axis.set_ylabel(f"{joint} [N m]", fontsize=7.5)
+            axis.set_ylabel(joint, fontsize=7.5)
             axis.margins(x=0.0)
         axes[-1].set_xlabel("time [s]")
         return to_svg(figure, label)

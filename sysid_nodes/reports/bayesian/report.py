@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -50,15 +50,17 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array], scen
     rows = document["parameters"]
     drawn = [row for row in rows if row["mean"] is not None and row["verdict"] != "not observed"][:_MOST]
     held_out, starts = document["held_out"], len(document["costs"])
+    units = {row["name"]: row["unit"] for row in (*rows, *document["noise"])}
+    effort = {row["joint"]: units.get(f"torque of {row['joint']}", "N m") for row in held_out}
     figures = {
         "posterior": posterior_plot(drawn, label="Posterior against prior") if drawn else "",
-        "friction": friction_plot(document["friction"], label="Friction") if document["friction"] else "",
+        "friction": _friction(document["friction"], units) if document["friction"] else "",
         "power": power_plot(series["t"], series["power"], label="Power") if _has(series["power"][0]) else "",
         "gap": gap_plot(series["t"], series["gap"], label="Gap of the loops") if document["loop_gap"] else "",
         "torque": "",
     }
     if held_out:
-        joints = [row["joint"] for row in held_out]
+        joints = [f"{joint} [{unit}]" for joint, unit in effort.items()]
         figures["torque"] = torque_plot(series["held_out_t"], series, joints, label="Torques that were held out")
     return template("bayesian.html.j2").render(
         document=document,
@@ -80,10 +82,18 @@ def render_bayesian_report(document: Document, series: Mapping[str, Array], scen
             if any(row["group"] == key for row in rows)
         ],
         truth=any(row["truth"] is not None for row in rows),
+        effort=effort,
         least_squares=any(row["least_squares"] is not None for row in held_out),
         figures={name: Markup(figure) for name, figure in figures.items()},
         scene=scene,
     )
+
+
+def _friction(curves: Sequence[Document], units: Mapping[str, str]) -> str:
+    """Over speed; slides beside hinges have both units, for they share the axis' name."""
+    named = (units.get(f"{curve['joint']}.viscous", "") for curve in curves)
+    speeds = dict.fromkeys("m/s" if unit.endswith("/m") else "rad/s" for unit in named)
+    return friction_plot(curves, unit=" or ".join(speeds), label="Friction")
 
 
 def headline(document: Document) -> str:

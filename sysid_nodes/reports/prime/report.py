@@ -74,6 +74,7 @@ def render_prime_report(document: Document, series: PrimeSeries, truth: PrimeTru
         zero=zero,
         single=len(names) == len(index),
         forces=forces,
+        told=series.tells_forces,
         feet=_feet_rows(document),
         checked=any(row["sensor"] for row in run["feet"]),
         keys=list(zip(names, colours, strict=True)),
@@ -147,7 +148,7 @@ def _forces(
     found = sum_by_foot(series.force, index)
     true = None if truth is None else sum_by_foot(truth.force, index)
     rows = []
-    for k, name in enumerate(names):
+    for k, name in enumerate(names if series.tells_forces else ()):
         points = np.flatnonzero(index == k)
         # The shares of a foot's points are uncertain in opposite ways: their variances do not add up to the sum's.
         sigma = series.force_sigma[:, points[0]] if len(points) == 1 else None

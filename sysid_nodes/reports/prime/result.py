@@ -64,6 +64,8 @@ def _message(session: PrimeSession) -> str:
     for body in () if estimate is None else estimate.bodies:
         if body.unobserved:
             parts.append(f"not observed of {body.link}: {', '.join(body.unobserved)}")
+    if estimate is not None and not estimate.contacts.observed:
+        parts.append("forces are not observed")
     parts += [stretch.sentence for stretch in session.stretches if stretch.status > PrimeStatus.GOOD]
     return "; ".join(parts)
 

@@ -122,7 +122,7 @@ def report_prime(page: Path, document: Mapping[str, Any], series: Path, *, sourc
 def _feet(series: PrimeSeries, robot: Robot, checks: Mapping[str, FootCheck]) -> list[dict[str, Any]]:
     names, index = feet(robot)
     force = sum_by_foot(np.nan_to_num(series.force), index)[..., 2]
-    rows = []
+    rows, told = [], series.tells_forces
     for k, name in enumerate(names):
         down = np.asarray(series.on_ground[:, index == k].any(axis=1))
         rows.append(
@@ -131,8 +131,8 @@ def _feet(series: PrimeSeries, robot: Robot, checks: Mapping[str, FootCheck]) ->
                 "points": [point for point, foot in zip(series.contacts, index, strict=True) if foot == k],
                 "on_ground": float(down.mean()),
                 "touchdowns": int(np.sum(~down[:-1] & down[1:])),
-                "mean_force": float(force[down, k].mean()) if down.any() else None,
-                "peak_force": number(force[:, k].max()),
+                "mean_force": float(force[down, k].mean()) if told and down.any() else None,
+                "peak_force": number(force[:, k].max()) if told else None,
                 "sensor": checks[name].document() if name in checks else None,
             }
         )

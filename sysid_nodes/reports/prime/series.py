@@ -33,7 +33,7 @@ class PrimeSeries:
         joints: (N, n) positions, in the robot's order [rad].
         base_sigma: (N, 3) of the position, along the base's axes [m].
         position: (N, nc, 3) of the contact points, in the world [m].
-        force: (N, nc, 3) on the robot, in the world [N].
+        force: (N, nc, 3) on the robot, in the world [N]; NaN where not observed.
         force_sigma: (N, nc, 3) [N].
         on_ground: (N, nc).
         outside: (N, 6) force and moment on the base from outside, in its axes [N, N m]; (N, 0) where not asked for.
@@ -68,6 +68,11 @@ class PrimeSeries:
     com_sigma: Array
     fit: Array
     count: Array
+
+    @property
+    def tells_forces(self) -> bool:
+        """Whether any force was observed: without torques none is."""
+        return bool(np.isfinite(self.force).any())
 
 
 @dataclass

@@ -13,7 +13,7 @@ from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sensors import build_sensors, channel_specs
-from sysid_nodes.sessions.prime.fall import find_fall, first_stages
+from sysid_nodes.sessions.prime.fall import FALLEN, find_fall, first_stages
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import Trust
 from sysid_nodes.sessions.prime.update import PrimeUpdate
@@ -104,7 +104,8 @@ class StreamRecord:
             return
         self._looked = now
         for finding in session.look(now).findings:
-            self.found.setdefault((str(finding.kind), finding.subject), finding)
+            if finding.kind != FALLEN:  # a log ends before that
+                self.found.setdefault((str(finding.kind), finding.subject), finding)
 
 
 def solve_batch(

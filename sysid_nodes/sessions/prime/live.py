@@ -39,7 +39,7 @@ class LivePrime:
         capacity: messages that may wait.
         write: writes the session's state of knowledge to a path and returns the file; on the worker's thread.
         publish: called on the worker's thread with every update.
-        judged: called on the worker's thread when the status changes, with old and new judgement.
+        judged: called on the worker's thread when the status changes or the robot falls, with old and new judgement.
         complain: called on the worker's thread with the first failure that is not the message's fault.
     """
 
@@ -183,6 +183,6 @@ class LivePrime:
             self._publish(self._update.with_judgement(judgement))
 
     def _note(self, judgement: PrimeJudgement) -> None:
-        if judgement.status is not self._told.status:
+        if (judgement.status, judgement.fallen) != (self._told.status, self._told.fallen):
             self._judged(self._told, judgement)
         self._told = judgement

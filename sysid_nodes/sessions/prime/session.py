@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 
 import numpy as np
@@ -20,11 +20,12 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot, load_robot, with_contacts, with_motor
 from sysid_nodes.sensors import build_sensors, channel_specs
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
+from sysid_nodes.sessions.prime.fall import FallWatch, with_constants_of
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
 from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
 from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches, status_of_whole
-from sysid_nodes.sessions.prime.trust import PrimeJudgement, Trust
+from sysid_nodes.sessions.prime.trust import CONSISTENCY, PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import Frames, ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
 from sysid_nodes.signals.samples import AlignedSteps
@@ -36,6 +37,9 @@ _LOOK = 0.1
 
 _HISTORY = 0.5
 """Time between two entries of the history of parameters [s]."""
+
+_BEFORE = 0.8
+"""Time between two estimates that are kept for a fall [s]: longer than one takes from its beginning until it shows."""
 
 _MOST_HISTORY = 2000
 """Entries; every other one goes when there are more, and their distance doubles: memory stays flat."""
@@ -103,12 +107,14 @@ class PrimeSession:
         self._aligner = self._streams.aligner
         self._horizon = self._make()
         self._trust = Trust(tuple(specs), config.trust, config.streams.health.off_after, config.horizon.memory)
+        self._fall = FallWatch(config.prime.contact.normal, config.trust.held)
         self.pacer = Pacer(config.pacing, config.horizon.window, dt)
         self._segment, self._due, self._looked = 0, 0, -math.inf
         self._step = self._published = -math.inf
         self._usual = False
         self._memory = PrimeMemory()
         self._estimate: PrimeEstimate | None = None
+        self._believed: deque[PrimeEstimate] = deque(maxlen=2)  # of late, the older from before a fall shows
         self.judgement = PrimeJudgement()
         self.received = self.solves = self.skipped = 0
         self.unusable: Counter[str] = Counter()
@@ -206,6 +212,7 @@ class PrimeSession:
         if steps.segment != self._segment:
             self._segment = steps.segment
             self._streams.restart()
+            self._fall.restart()
             self._restart()
             self.newest, self._published = end, -math.inf  # the clock may have gone back
         self._step = end
@@ -222,6 +229,7 @@ class PrimeSession:
             return None
         used = self._streams.drop_stuck_streams(steps)
         self._trust.note_used(used)
+        self._fall.take(used)
         self._horizon.push(used)
         self._due += len(used)
         hop, config = self.pacer.pace.hop, self.config
@@ -241,11 +249,15 @@ class PrimeSession:
         if estimate is None:
             return None
         self.solves += 1
+        if self._fall.fall is not None and self._believed:
+            estimate = with_constants_of(estimate, self._believed[0])
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
         self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps)
         self._usual = True
         self.judgement = self._judge(self._step)
+        if self.judgement.status.trusted:
+            self._believe(estimate)
         extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
         trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
         failed = estimate.status is EstimateStatus.FAILED
@@ -260,8 +272,19 @@ class PrimeSession:
         friction = self.config.prime.contact.friction
         return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, friction, self.frames)
 
+    def _believe(self, estimate: PrimeEstimate) -> None:
+        """Keeps an estimate now and then: one of before a fall shows is not touched by it yet."""
+        t = float(estimate.t[-1])
+        if not self._believed or abs(t - float(self._believed[-1].t[-1])) >= _BEFORE:
+            self._believed.append(estimate)
+
     def _judge(self, now: float) -> PrimeJudgement:
-        return self._trust.judge(self._estimate, self._streams.findings, self.pacer.finding, now)
+        fallen = self._fall.finding(now)
+        findings = self._streams.findings if fallen is None else (fallen, *self._streams.findings)
+        judgement = self._trust.judge(self._estimate, findings, self.pacer.finding, now)
+        if any(finding.kind == CONSISTENCY for finding in judgement.findings):
+            self._fall.restart()
+        return judgement
 
     def _remember(self, estimate: PrimeEstimate) -> None:
         t = float(estimate.t[-1])

@@ -21,12 +21,14 @@ class Stretch:
         status: throughout.
         start, end: stamps [s].
         why: its first finding, empty for none.
+        fallen: whether the robot lay.
     """
 
     status: PrimeStatus
     start: float
     end: float
     why: str
+    fallen: bool = False
 
     @property
     def sentence(self) -> str:
@@ -43,12 +45,13 @@ def extend_stretches(stretches: list[Stretch], judgement: PrimeJudgement, t: flo
         t: its newest stage [s].
     """
     last = stretches[-1] if stretches else None
-    if last is not None and last.status is judgement.status and t >= last.start:
+    same = last is not None and (last.status, last.fallen) == (judgement.status, judgement.fallen)
+    if last is not None and same and t >= last.start:
         stretches[-1] = replace(last, end=t)
         return
     why = judgement.findings[0].message if judgement.findings else ""
     begun = t if last is None or t < last.end else last.end
-    stretches.append(Stretch(judgement.status, begun, t, why))
+    stretches.append(Stretch(judgement.status, begun, t, why, judgement.fallen))
     if len(stretches) > MOST:
         stretches.remove(min(stretches[:-1], key=lambda entry: (entry.status, entry.end - entry.start)))
 

@@ -11,7 +11,7 @@ from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.config import TrustConfig
 from sysid_nodes.sessions.prime.constants import ConstantsWatch, Excess
-from sysid_nodes.sessions.prime.fall import FALL
+from sysid_nodes.sessions.prime.fall import FALL, FALLEN
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
@@ -23,8 +23,8 @@ _JOINTS = "joint_position"
 BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
 """Streams that tell how the base moves; without any of them the motion is lost."""
 
-_WRONG = (StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
-"""Faults of readings that were used."""
+_WRONG = (FALLEN, StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
+"""Faults of readings that were used, and of what they are used for."""
 
 _CONTACT, _PRIOR = "contact", "prior"
 _MODEL = {
@@ -57,6 +57,11 @@ class PrimeJudgement:
     def sentence(self) -> str:
         """Status and findings in one line."""
         return "; ".join([self.status.message, *(finding.message for finding in self.findings)])
+
+    @property
+    def fallen(self) -> bool:
+        """Whether the robot lies."""
+        return any(finding.kind == FALLEN for finding in self.findings)
 
     def faults(self) -> Mapping[str, str]:
         """The gravest fault of each stream that has one."""
@@ -181,6 +186,7 @@ def _rms(estimate: PrimeEstimate, name: str) -> float:
 
 def _gravity(finding: Finding) -> int:
     order = (
+        FALLEN,
         FALL,
         StreamFault.OFF,
         StreamFault.STUCK,

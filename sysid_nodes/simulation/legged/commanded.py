@@ -8,7 +8,7 @@ import numpy as np
 from sysid_nodes.results.exploration import COMMANDS
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.rollouts import GAITS, Command, Drive, WalkingConfig, WalkingPolicy
+from sysid_nodes.rollouts import GAITS, Command, Drive, WalkingConfig, commanded_policy
 from sysid_nodes.rollouts.state import rotation_of
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 
@@ -37,12 +37,17 @@ class CommandedController:
         robot: nominal Go2.
         drive: its PD law.
 
+    Attributes:
+        period: between two set-points [s].
+
     Raises:
         RobotError: the robot does not walk on four legs.
+        ConfigError: a trained policy cannot be used.
     """
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
-        self._policy = WalkingPolicy(robot, drive, config)
+        self._policy = commanded_policy(robot, drive, config)
+        self.period = self._policy.period
         self._begin, self._curves = _REST, first_motion()
 
     @property

@@ -65,11 +65,6 @@ class LeggedRobotSim:
         faults: Sequence[Fault] = (),
     ) -> None:
         steps = _multiple(config.tick, config.timestep, "'tick'", "'timestep'")
-        commanded = config.motion == COMMANDED
-        period, name = (
-            (config.walking.period, "'walking.period'") if commanded else (config.control_period, "'control_period'")
-        )
-        self._control_ticks = _multiple(period, config.tick, name, "'tick'")
         if len(config.push.force) != 3:
             raise ConfigError(f"'push.force' must be three numbers, got {len(config.push.force)}")
         self.robot: Robot = load_robot(config.robot)
@@ -92,7 +87,11 @@ class LeggedRobotSim:
         self._law: Torque = lambda q, _: np.zeros(len(q))
         self._drive = SetPointDrive(robot, config.drive, config.timestep) if config.drive.enabled else None
         self.set_points: list[tuple[float, Array]] = []
-        self.commanded = _commanded_controller(robot, config, self._drive) if commanded else None
+        self.commanded = _commanded_controller(robot, config, self._drive) if config.motion == COMMANDED else None
+        period, name = config.control_period, "'control_period'"
+        if self.commanded:
+            period, name = self.commanded.period, "the policy's period"
+        self._control_ticks = _multiple(period, config.tick, name, "'tick'")
         self._controller: Controller | CommandedController = self.commanded or build_controller(robot, config)
         published = robot.motor_order if config.vendor_order else robot.joint_names
         self._sensors = SensorSuite(config.sensors, robot.joint_names, published, rng, start=start, faults=faults)

@@ -153,26 +153,38 @@ def _eliminate_compiled(
     kernel: Any, equations: NormalEquations, damping: float, room: Factor | None
 ) -> tuple[NormalEquations, Array, Array] | None:
     """`_eliminate` by the kernel."""
-    reduced, terms = _copy(equations) if room is None else _copy_into(room, equations), equations.local
-    hessian = root = rows = np.zeros((0, 0, 0))
+    layout, terms, windows = equations.layout, equations.local, equations.windows
+    s, own = (0, 0) if terms is None else (layout.stages, layout.local)
+    none = np.zeros((0, 0, 0))
+    local = (none, none, none, np.zeros((0, 0)))
     if terms is not None:
-        parts = [terms.stage, terms.parameter, terms.gradient[:, :, None]]
-        hessian, root = terms.hessian, np.zeros(terms.hessian.shape) if room is None else room.local_root
-        rows = np.concatenate(parts, axis=2, out=None if room is None else room.local_rows)
+        local = (terms.hessian, terms.stage, terms.parameter, terms.gradient)
+    given = equations.band, equations.border, equations.corner, equations.gradient, equations.parameter_gradient
+    band, border, corner, gradient, parameter_gradient = given
+    if room is None:
+        left = replace(equations, band=Band(np.empty_like(band.storage), band.size), border=np.empty_like(border))
+        left = replace(left, gradient=np.empty_like(gradient))
+        root, rows = np.empty((s, own, own)), np.empty((s, own, band.reach + layout.parameters + 1))
+    else:
+        shape = border.shape, gradient.shape
+        left = replace(equations, band=room.band, border=room.border.reshape(shape[0]))
+        left = replace(left, gradient=room.gradient.reshape(shape[1]))
+        root, rows = room.local_root, room.local_rows
+    left = replace(left, corner=np.empty_like(corner), parameter_gradient=np.empty_like(parameter_gradient))
     done = kernel.factorise(
+        (*local, band.storage, border, corner, gradient, parameter_gradient),
         damping,
-        equations.windows.local_first,
-        equations.windows.local_used,
-        hessian,
+        windows.local_first,
+        windows.local_used,
         root,
         rows,
-        reduced.band.storage,
-        reduced.border,
-        reduced.corner,
-        reduced.gradient,
-        reduced.parameter_gradient,
+        left.band.storage,
+        left.border,
+        left.corner,
+        left.gradient,
+        left.parameter_gradient,
     )
-    return (reduced, root, rows) if done else None
+    return (left, root, rows) if done else None
 
 
 def _local_rows(equations: NormalEquations) -> tuple[Array | None, Array]:
@@ -190,9 +202,9 @@ def _local_rows(equations: NormalEquations) -> tuple[Array | None, Array]:
     return root, root @ rows
 
 
-def _copy(equations: NormalEquations) -> NormalEquations:
-    """A copy of the equations of stages and parameters, to be worked on."""
-    return replace(
+def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
+    """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
+    reduced = replace(
         equations,
         band=equations.band.copy(),
         border=equations.border.copy(),
@@ -200,27 +212,6 @@ def _copy(equations: NormalEquations) -> NormalEquations:
         gradient=equations.gradient.copy(),
         parameter_gradient=equations.parameter_gradient.copy(),
     )
-
-
-def _copy_into(room: Factor, equations: NormalEquations) -> NormalEquations:
-    """`_copy` in the memory of a factor."""
-    border, gradient = room.border.reshape(equations.border.shape), room.gradient.reshape(equations.gradient.shape)
-    np.copyto(room.band.storage, equations.band.storage)
-    np.copyto(border, equations.border)
-    np.copyto(gradient, equations.gradient)
-    return replace(
-        equations,
-        band=room.band,
-        border=border,
-        corner=equations.corner.copy(),
-        gradient=gradient,
-        parameter_gradient=equations.parameter_gradient.copy(),
-    )
-
-
-def _reduce(equations: NormalEquations, rows: Array) -> NormalEquations:
-    """A copy of the equations of stages and parameters with the local variables eliminated, ready for LAPACK."""
-    reduced = _copy(equations)
     if rows.size:
         p, reach = equations.layout.parameters, equations.band.reach
         used = np.flatnonzero(equations.windows.local_used)

@@ -177,7 +177,10 @@ def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_paramete
         by_stage: (T + 1, n, c) covariances of the stages with those unknowns.
         by_parameter: (p, c) of the parameters.
     """
-    structure = factor.equations.windows
+    structure, kernel = factor.equations.windows, compiled_normal_equations()
+    if kernel is not None:
+        known = np.ascontiguousarray(by_stage), np.ascontiguousarray(by_parameter)
+        return [_compiled_gain(kernel, reweight(blocks), factor, known) for blocks in groups]
     n, c = by_stage.shape[1:]
 
     def windows_of(first: IntArray, width: int) -> Array:
@@ -196,6 +199,26 @@ def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_paramete
         if blocks.local_jacobian is not None and blocks.local is not None:
             gain = gain + blocks.local_jacobian @ local[blocks.local]
         out.append(np.asarray(gain))
+    return out
+
+
+def _compiled_gain(kernel: Any, blocks: Blocks, factor: Factor, known: tuple[Array, Array]) -> Array:
+    """`gains` of one group by the kernel, from covariances with the stages and with the parameters."""
+    count, rows, _ = blocks.jacobian.shape
+    none, out = np.zeros((count, rows, 0)), np.empty((count, rows, known[0].shape[2]))
+    parameter, local, owner = blocks.parameter_jacobian, blocks.local_jacobian, blocks.local
+    kernel.gains(
+        np.ascontiguousarray(blocks.first, dtype=np.int64),
+        rows_contiguous(blocks.jacobian),
+        none if parameter is None else rows_contiguous(parameter),
+        none if local is None else rows_contiguous(local),
+        np.zeros(0, dtype=np.int64) if owner is None else np.ascontiguousarray(owner, dtype=np.int64),
+        factor.equations.windows.local_first,
+        factor.local_root,
+        factor.local_rows,
+        *known,
+        out,
+    )
     return out
 
 

@@ -149,18 +149,22 @@ def assemble_pieces(
         layout: sizes.
         room: equations of the same structure that are needed no longer, whose memory these take.
     """
-    equations, kernel = _zero(structure, layout) if room is None else _clear(room), compiled_normal_equations()
+    equations, kernel = blank_equations(structure, layout, room), compiled_normal_equations()
     measured = None
     for groups in pieces:
         plain = [reweight(blocks) for blocks in groups]
         measured = _add_measured(measured, plain, layout)
         if kernel is not None:
-            for blocks in plain:
-                _add_compiled(kernel, equations, blocks)
+            add_compiled(kernel, equations, plain)
         else:
             for same in _group_by_windows(plain):
                 _add(equations, same)
     return replace(equations, measured=measured)
+
+
+def blank_equations(structure: Windows, layout: Layout, room: NormalEquations | None) -> NormalEquations:
+    """Equations of no blocks; `room` as in `assemble_pieces`."""
+    return _zero(structure, layout) if room is None else _clear(room)
 
 
 def _clear(equations: NormalEquations) -> NormalEquations:
@@ -211,23 +215,22 @@ def _add_measured(
     return stage, parameter, local
 
 
-def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> None:
-    """Adds a group by the kernel, which wants every array, some with no columns, and contiguous last axes."""
-    if not blocks.residual.size:
-        return
-    count, rows = blocks.residual.shape
-    none = np.zeros((count, rows, 0))
-    parameter, local, terms = blocks.parameter_jacobian, blocks.local_jacobian, equations.local
-    if local is None or terms is None:
-        empty = np.zeros((0, 0, 0))
-        terms = LocalTerms(empty, empty, empty, np.zeros((0, 0)))
+def add_compiled(
+    kernel: Any, equations: NormalEquations, groups: Sequence[Blocks], roots: Sequence[Array] | None = None
+) -> None:
+    """Adds plain least-squares groups by the kernel, their rows times factors (B, m) where there are any.
+
+    The kernel wants every array, some with no columns, and contiguous last axes.
+    """
+    empty = np.zeros((0, 0, 0))
+    terms = equations.local or LocalTerms(empty, empty, empty, np.zeros((0, 0)))
+    none = np.zeros((0, 0))
     kernel.add_blocks(
-        np.ascontiguousarray(blocks.first, dtype=np.int64),
-        blocks.residual,
-        rows_contiguous(blocks.jacobian),
-        none if parameter is None else rows_contiguous(parameter),
-        none if local is None else rows_contiguous(local),
-        np.zeros(0, dtype=np.int64) if blocks.local is None else np.ascontiguousarray(blocks.local, dtype=np.int64),
+        [
+            _arrays(blocks, root)
+            for blocks, root in zip(groups, roots or [none] * len(groups), strict=True)
+            if blocks.residual.size
+        ],
         equations.windows.local_first,
         equations.band.storage,
         equations.border,
@@ -238,6 +241,21 @@ def _add_compiled(kernel: Any, equations: NormalEquations, blocks: Blocks) -> No
         terms.stage,
         terms.parameter,
         terms.gradient,
+    )
+
+
+def _arrays(blocks: Blocks, root: Array) -> tuple[Array | IntArray, ...]:
+    """A group in the order of the kernel's `BlockRows`."""
+    none = np.zeros((*blocks.residual.shape, 0))
+    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
+    return (
+        np.ascontiguousarray(blocks.first, dtype=np.int64),
+        blocks.residual,
+        rows_contiguous(blocks.jacobian),
+        none if parameter is None else rows_contiguous(parameter),
+        none if local is None else rows_contiguous(local),
+        np.zeros(0, dtype=np.int64) if blocks.local is None else np.ascontiguousarray(blocks.local, dtype=np.int64),
+        root,
     )
 
 

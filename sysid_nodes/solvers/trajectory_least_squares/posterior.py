@@ -53,12 +53,12 @@ class Posterior:
     first: int = 0
 
 
-def posterior(equations: NormalEquations, *, last: int | None = None) -> Posterior | None:
+def posterior(equations: NormalEquations, *, last: int | None = None, room: Factor | None = None) -> Posterior | None:
     """Covariances of the `last` stages (all: None), or None where the data leave a coordinate undetermined.
 
-    The parameters' covariance is exact whatever `last` is; fewer stages only save time.
+    The parameters' covariance is exact whatever `last` is; fewer stages only save time. `room` as in `factorise`.
     """
-    factor = factorise(equations, 0.0)
+    factor = factorise(equations, 0.0, room=room)
     return None if factor is None else covariances(factor, last=last)
 
 
@@ -85,6 +85,13 @@ def _least_pivot(factor: Factor) -> float:
     return min(float(share.min(initial=np.inf)) for share in shares)
 
 
+def _blank(begin: int, *shape: int) -> Array:
+    """An array for covariances of stages from `begin` on, NaN before."""
+    out = np.empty(shape)
+    out[:begin] = np.nan
+    return out
+
+
 class _Recursion:
     def __init__(self, factor: Factor, begin: int, local: bool) -> None:
         layout, used = factor.equations.layout, factor.equations.windows.local_used
@@ -92,10 +99,10 @@ class _Recursion:
         s, n, p = layout.stages, layout.size, layout.parameters
         self._factor, self._begin = factor, begin
         self._n, self._p = n, p
-        self._stage = np.full((s, n, n), np.nan)
-        self._cross = np.full((s, n, p), np.nan)
-        self._neighbour = np.full((s - 1, n, n), np.nan)
-        self._second = np.full((max(s - 2, 0), n, n), np.nan)
+        self._stage = _blank(begin, s, n, n)
+        self._cross = _blank(begin, s, n, p)
+        self._neighbour = _blank(begin, s - 1, n, n)
+        self._second = _blank(begin if factor.equations.windows.width > 2 else s, max(s - 2, 0), n, n)
         self._local = np.full((s, layout.local, layout.local), np.nan)
 
     def run(self) -> Posterior:

@@ -15,24 +15,22 @@ that is at least H^-1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations, assemble_pieces
-from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, posterior
+from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
+from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 
 _EPSILON = 1e-2
 """Largest share of a weight's change; smaller leaves more to rounding."""
 
 _ROUNDED = 2.0 * _EPSILON**2
 """Share by which half the sum of both inverses misses the plain one that only rounding explains."""
-
-_CACHED = 2**17
-"""Numbers of scaled rows held at a time: a megabyte."""
 
 
 def sandwich(
@@ -50,16 +48,18 @@ def sandwich(
     if not (np.isfinite(largest) and largest > 0.0):
         return None
     epsilon = _EPSILON / largest
-    noise = assemble_pieces(scaled_pieces(groups, variances), stated.windows, stated.layout)
-
+    noise = assemble_scaled(groups, [np.sqrt(variance) for variance in variances], stated.windows, stated.layout)
     lighter = stated.add(noise, -epsilon)
-    more = posterior(lighter)
-    less = posterior(stated.add(noise, epsilon, room=lighter))
+    factor = factorise(lighter, 0.0)
+    more = None if factor is None else covariances(factor)
+    less = posterior(stated.add(noise, epsilon, room=lighter), room=factor)
     if more is None or less is None:
         return None
 
     def difference(name: str) -> Array:
-        return np.asarray((getattr(more, name) - getattr(less, name)) / (2.0 * epsilon))
+        found = getattr(more, name) - getattr(less, name)
+        found /= 2.0 * epsilon
+        return np.asarray(found)
 
     def clipped(name: str, shape: tuple[int, ...]) -> Array:
         mean = 0.5 * (getattr(more, name) + getattr(less, name))
@@ -99,26 +99,3 @@ def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest
     out = found.copy()
     out[wrong] = (turned * value[:, None, :]) @ turned.swapaxes(1, 2)
     return np.asarray(out)
-
-
-def scaled_pieces(groups: Sequence[Blocks], weights: Sequence[Array]) -> Iterator[list[Blocks]]:
-    """Plain least-squares rows times the roots of their weights (B, m), of a few blocks at a time."""
-    for blocks, weight in zip(map(reweight, groups), weights, strict=True):
-        root = np.sqrt(weight)
-        size = max(1, _CACHED // max(blocks.jacobian[:1].size, 1))
-        for begin in range(0, len(root), size):
-            yield [_scale_rows(blocks, slice(begin, begin + size), root[begin : begin + size, :, None])]
-
-
-def _scale_rows(blocks: Blocks, part: slice, root: Array) -> Blocks:
-    """Some of the blocks, their rows times factors (B, m, 1)."""
-    parameter, local = blocks.parameter_jacobian, blocks.local_jacobian
-    return replace(
-        blocks,
-        first=blocks.first[part],
-        residual=blocks.residual[part] * root[:, :, 0],
-        jacobian=blocks.jacobian[part] * root,
-        parameter_jacobian=None if parameter is None else parameter[part] * root,
-        local_jacobian=None if local is None else local[part] * root,
-        local=None if blocks.local is None else blocks.local[part],
-    )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bare arm from what `known_robot` states of it: the same premises that other methods of calibration begin with.
 
-What is stated are intervals. A Gaussian as wide as a number anywhere within one takes their place, the widest of all
-joints' where a prior has one number for all.
+What is stated are intervals. A Gaussian with half of one as its sigma takes their place, the widest of all joints'
+where a prior has one number for all. With the spread of a number anywhere within, constants that are all at an end of
+what is stated, as rotors of a data sheet where torques are read behind the gears, would be 1.7 sigmas off each and be
+called a contradiction together.
 """
 
 from __future__ import annotations
@@ -41,10 +43,10 @@ def arm_prior(robot: Robot, known: KnownRobotConfig, runs: Sequence[JointSamples
     """
     n = robot.n
     centre, radius = known_box(robot, known)
-    sigma = radius[10 * n :].reshape(5, n).max(axis=1) / np.sqrt(3.0)
+    sigma = radius[10 * n :].reshape(5, n).max(axis=1)
     share = float(per_joint(known.load_friction, n, "known_robot.load_friction").max())
     usual = BayesianConfig()
-    relative = max(known.inertia_relative / np.sqrt(3.0), 1e-4)
+    relative = max(known.inertia_relative, 1e-4)
     inertia = replace(
         usual.inertia,
         bodies="all" if known.inertia_relative > 0.0 else "none",
@@ -62,7 +64,7 @@ def arm_prior(robot: Robot, known: KnownRobotConfig, runs: Sequence[JointSamples
             coulomb_sigma=max(float(sigma[0]), _LEAST),
             viscous_sigma=max(float(sigma[1]), _LEAST),
             viscous_power=tuple(per_joint(known.viscous_power, n, "known_robot.viscous_power").tolist()),
-            load_sigma=share / np.sqrt(3.0),
+            load_sigma=share,
         ),
         drive=DrivePriorConfig(
             armature_sigma=float(sigma[2]), offset_sigma=float(sigma[3]), gain_sigma=float((sigma[4] / gain).max())

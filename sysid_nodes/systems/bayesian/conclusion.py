@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -65,6 +66,8 @@ def conclude(
     own, at = problem.mechanism.parameters, best.point
     model = linear_model(problem, at)
     kept = correlation(problem, model)
+    if changed := changed_constants(problem, model, kept) if before is None else None:
+        kept = replace(kept, extra=kept.extra + changed.spread)
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
     status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)
@@ -78,16 +81,19 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    wrong = contradictions(rows, fitted, kept, read)
+    wrong = contradictions(rows, x, fitted, kept, read)
     if before is None and not wrong:
-        changed, false = changed_constants(problem, model, kept)
-        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "", changed * false)
-        wrong, findings = tuple(words for words in said if words), (*findings, *([changed] if changed else []))
+        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "")
+        wrong = tuple(words for words in said if words)
+    if changed and changed.contradicts:
+        wrong = (*wrong, changed.words)
     if wrong:
         status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
+    if changed and not changed.contradicts:
+        findings = (*findings, f"{changed.words}; intervals allow for it")
     findings = (*findings, *_slow_joints(fitted, x, rows, covered))
     result = BayesianResult(
         status=status,
@@ -234,22 +240,23 @@ def _disagreement_in_words(before: Knowledge, way: Passage, kept: Correlation, f
 def _noise_levels(fitted: Fitted, config: BayesianConfig, kept: Correlation) -> tuple[NoiseLevel, ...]:
     mechanism, noise, log = fitted.problem.mechanism, fitted.problem.noise, fitted.problem.log
     stated = stated_noise(mechanism, config)
-    names = np.array(mechanism.chain.joint_names)
-    motors = names[mechanism.parameters.motors]
+    own, names = mechanism.parameters, np.array(mechanism.chain.joint_names)
+    motors = np.flatnonzero(own.motors).tolist()
     rows = [
-        NoiseLevel(f"position of {name}", "rad", float(stated.position[j]), float(noise.position[j]), 1.0)
-        for j, name in enumerate(names)
+        NoiseLevel(f"position of {name}", own.unit("deflection", j), float(before), float(after), 1.0)
+        for j, (name, before, after) in enumerate(zip(names, stated.position, noise.position, strict=True))
         if np.isfinite(log.position[:, j]).any()
     ]
     if np.isfinite(log.torque).any():
         columns = zip(motors, stated.torque, noise.torque, kept.torque, strict=True)
         rows += [
-            NoiseLevel(f"torque of {name}", "N m", float(before), float(after), float(time))
-            for (name, before, after, time), unread in zip(columns, log.unread, strict=True)
+            NoiseLevel(f"torque of {names[j]}", own.unit("offset", j), float(before), float(after), float(time))
+            for (j, before, after, time), unread in zip(columns, log.unread, strict=True)
             if not unread
         ]
-    if not mechanism.parameters.motors.all():
-        rows.append(NoiseLevel("torque of joints without a motor", "N m", stated.passive, noise.passive, 1.0))
+    if not own.motors.all():
+        unit = " or ".join(dict.fromkeys(own.unit("offset", j) for j in np.flatnonzero(~own.motors).tolist()))
+        rows.append(NoiseLevel("torque of joints without a motor", unit, stated.passive, noise.passive, 1.0))
     if np.isfinite(log.power).any():
         rows.append(NoiseLevel("power", "W", stated.power, noise.power, kept.power))
     return tuple(rows)
@@ -262,6 +269,8 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
         found.append(f"the starts ended at costs {costs}: more of them (search.starts) may find a lower one")
     if not fitted.settled:
         found.append(f"the noise had not settled after {config.noise.rounds} rounds")
+    if fitted.problem.reference is not None:
+        found.append("noise.acts_on is motion: torques that are turned round or swapped would hardly be noticed")
     own = fitted.problem.mechanism
     names = np.array(own.chain.joint_names)[own.parameters.motors]
     long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > LASTING]

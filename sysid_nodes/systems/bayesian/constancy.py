@@ -1,83 +1,161 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the constants are the same throughout a log: a payload may be taken up midway, a drive may change.
 
-At the minimum, what the rows of all stages ask of the constants adds up to nothing; what the first part of them asks,
+A log is cut into blocks that tell a constant equally well. Had it another value d_b in each of them, the others the
+same value in all, the linear model of the minimum would have it that
 
-    s = sum_(k before the cut) g_k r_k,
+    s = -M d + errors of covariance M,   s_b = sum_(k in b) J_k r_k,   M_bc = [b = c] V_b - W_b' W_c,
 
-with gains g (influence.py) of residuals r, should then be chance's alone. With errors e, r = (1 - P) e, it has
-covariance V - V F V for white ones, V = sum g_k g_k' up to the cut, F the information of log and prior together; errors
-that last for some stages add (1 - V F) L (1 - V F)' + V F L' F V, L and L' what they add before and after the cut
-(`lasting_covariance`). So s' (...)^-1 s is of chi square, in the directions that both parts tell (a score test of
-parameters that change at a known time, Hansen, Journal of Policy Modeling 14 (1992) 4).
+J_k the row of the constant after the motion is eliminated, V_b the information of a block, W_b what of it the common
+constants take up, the mean of d among them. A change at an unknown time is a step of d, with a block between that may
+be mixed; its size over its standard deviation is of Student's t with as many degrees of freedom as blocks are left.
+How large errors are is what blocks scatter by beside the step, not what stages do: errors of a real arm's model last,
+and some come again with the posture, so that no covariance of stages allows for them (Ibragimov, Mueller, Journal of
+Business and Economic Statistics 28 (2010) 453). What drifts makes neighbours scatter alike and counts for less.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtrc
+from scipy.special import stdtr
 
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel
-from sysid_nodes.systems.bayesian.knowledge import TOLD
-from sysid_nodes.systems.bayesian.noise import Correlation, lasting_covariance
+from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
+from sysid_nodes.systems.bayesian.noise import Correlation
 from sysid_nodes.systems.bayesian.posterior import coordinate_names
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 
 Array = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
-_CUTS = (0.25, 0.5, 0.75)  # of a log
-_CHANCE = 0.01  # that an honest log shows a change at one of them
-_FALSE = 1e-6  # the same, from which on nothing is claimed; between, what a real arm's model misses shows as well
+_READ = ("position", "torque", "passive", "power")
+_BLOCKS = 16
+_LEAST = 6  # stages of a block, in the mean: of less, errors of neighbours are the same error
+_SHOWN = 0.01  # chance that errors look like a change, below which intervals allow for one
+_FALSE = 1e-4  # the same, below which nothing is claimed; between, real friction that warms up shows it, too
+_NO_MEAN = 1e-9  # share of the information, below which the common constants have taken up all of the mean
 
 
-def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Correlation) -> tuple[str, bool]:
-    """In words, where a log's parts speak of different constants, empty where they do not; whether that contradicts.
+class Change(NamedTuple):
+    """Attributes: chance that errors show as much; words that say where, and of what; spread (p, p) that the constants
+    have about the estimate, before the change and after it; whether it contradicts constants that stay."""
+
+    chance: float
+    words: str
+    spread: Array
+
+    @property
+    def contradicts(self) -> bool:
+        return self.chance < _FALSE
+
+
+class _Parts(NamedTuple):
+    """Attributes: edges (K + 1,) of blocks, in stages; gains (K, p): the estimate moves by so much for a unit of the
+    constant in a block; score s (K,); information M (K, K)."""
+
+    edges: IntArray
+    gains: Array
+    score: Array
+    information: Array
+
+
+class _Step(NamedTuple):
+    """Attributes: t, over its standard deviation; at, block within which it is; size; sigma, for white noise."""
+
+    t: float
+    at: int
+    size: float
+    sigma: float
+
+
+def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Correlation) -> Change | None:
+    """The change that a log's links or dry friction show most clearly; None where errors may look like it.
 
     Args:
         problem: of the log.
         model: at its minimum.
-        kept: how long its residuals keep.
+        kept: influences of its residuals.
     """
-    if model.factor is None:
-        return "", False
-    names, log = coordinate_names(problem.mechanism.parameters), problem.log
-    worst, words = _CHANCE / len(_CUTS), ""
-    for cut in _CUTS:
-        chance, moved = change_at(cut * log.stages, model, kept)
-        if chance < worst:
-            k, worst = int(np.argmax(np.abs(moved))), chance
-            most = f"most of all '{names[k]}' ({abs(moved[k]):.0f} sigmas)"
-            words = f"constants seem to change along the log, at {cut * log.t[-1]:.2g} s or so, {most}"
-    return words, worst < _FALSE
+    own, factor = problem.mechanism.parameters, model.factor
+    if factor is None or not kept.own or problem.log.stages < _LEAST * _BLOCKS:
+        return None
+    blocks = dict(zip(GROUPS, model.blocks, strict=False))
+    read = [(blocks[name].first, one) for name, one in kept.own.items() if name in _READ and one.residual.size]
+    coulomb = own.joint("coulomb")
+    tested = np.isin(own.free, [*range(0, 10 * own.n, 10), *range(coulomb.start, coulomb.stop)])
+    found = []
+    for k in np.flatnonzero(tested).tolist():
+        if (parts := _in_blocks(read, factor.corner, k)) is not None:
+            score = parts.score - parts.gains @ factor.parameter_gradient  # at bounds the minimum leaves a gradient
+            step = step_between_blocks(score, parts.information)
+            if step.sigma < own.sigma[own.free[k]]:
+                found.append((k, parts, step))
+    if not found:
+        return None
+    k, parts, step = max(found, key=lambda one: abs(one[2].t))
+    if (chance := min(1.0, len(found) * chance_of(step.t))) > _SHOWN:
+        return None
+    # Had the constant changed by size, the estimate would be off by what later blocks pull it, or by the rest of it.
+    early = step.size * parts.gains[step.at :].sum(axis=0)
+    late = early - step.size * np.eye(len(early))[k]
+    when = float(problem.log.t[parts.edges[step.at : step.at + 2]].mean() - problem.log.t[0])
+    words = (
+        f"constants seem to change along the log, at {when:.2g} s or so, "
+        f"most of all '{coordinate_names(own)[k]}' ({abs(step.t):.0f} sigmas)"
+    )
+    return Change(chance, words, np.outer(early, early) + np.outer(late, late))
 
 
-def change_at(cut: float, model: LinearModel, kept: Correlation) -> tuple[float, Array]:
-    """Chance of a change as large as stages before and after a cut show; (p,) the change, in its sigmas."""
-    factor, blocks = model.factor, dict(zip(GROUPS, model.blocks, strict=False))
-    assert factor is not None
-    corner, p = factor.corner, len(factor.corner)
-    asked, white, lasting = np.zeros(p), np.zeros((p, p)), np.zeros((2, p, p))
-    for name in ("position", "torque", "passive", "power"):
-        if name not in kept.own or not kept.own[name].residual.size:
-            continue
-        before = blocks[name].first < cut
-        gain = kept.own[name].gain @ corner
-        first = gain[before].reshape(-1, p)
-        asked += first.T @ kept.own[name].residual[before].ravel()
-        white += first.T @ first
-        if name in kept.lags:
-            for side, part in enumerate((before, ~before)):
-                lasting[side] += lasting_covariance(gain[part], kept.lags[name])
-    # Bounds and equalities keep the estimate from where all rows together ask for nothing.
-    asked -= white @ np.linalg.solve(corner, factor.parameter_gradient)
-    rest = np.eye(p) - white
-    covariance = white @ rest + rest @ lasting[0] @ rest.T + white @ lasting[1] @ white.T
-    values, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
-    told = values > TOLD
-    along = (vectors.T @ asked)[told]
-    if not told.any():
-        return 1.0, np.zeros(p)
-    back = np.linalg.solve(corner.T, vectors[:, told])
-    sigma = np.sqrt(np.maximum(np.sum(back**2 * values[told], axis=1), np.finfo(float).tiny))
-    return float(chdtrc(int(told.sum()), float(np.sum(along**2 / values[told])))), back @ along / sigma
+def _in_blocks(read: Sequence[tuple[IntArray, Influence]], corner: Array, k: int) -> _Parts | None:
+    """Of theta's coordinate k; None where a few stages tell most of it."""
+    column = corner @ corner[k]
+    rows = [one.gain @ column for _, one in read]
+    told = np.zeros(1 + max(int(first[-1]) for first, _ in read))
+    for (first, _), row in zip(read, rows, strict=True):
+        np.add.at(told, first, np.sum(row**2, axis=1))
+    share = np.cumsum(told)
+    inner = np.searchsorted(share, share[-1] * np.arange(1, _BLOCKS) / _BLOCKS)
+    edges = np.array([0, *inner, len(told)])
+    if (np.diff(edges) < 1).any():
+        return None
+    gains, score, information = np.zeros((_BLOCKS, len(corner))), np.zeros(_BLOCKS), np.zeros(_BLOCKS)
+    for (first, one), row in zip(read, rows, strict=True):
+        for b, (begin, end) in enumerate(np.searchsorted(first, [edges[:-1], edges[1:]]).T):
+            part = row[begin:end]
+            gains[b] += np.einsum("km,kmp->p", part, one.gain[begin:end])
+            score[b] += np.sum(part * one.residual[begin:end])
+            information[b] += np.sum(part**2)
+    taken = gains @ corner
+    return _Parts(edges, gains, score, np.diag(information) - taken @ taken.T)
+
+
+def step_between_blocks(score: Array, information: Array) -> _Step:
+    """The step that scores (K,) with their information (K, K) show most clearly, the mean being free."""
+    count, mean = len(score), information.sum(axis=1)
+    if (all_mean := mean.sum()) > _NO_MEAN * np.trace(information):
+        score = score - mean * (score.sum() / all_mean)
+        information = information - np.outer(mean, mean) / all_mean
+    values, vectors = np.linalg.eigh(information)
+    root = vectors[:, 1:] * np.sqrt(np.maximum(values[1:], np.finfo(float).tiny))
+    value, block = -np.linalg.lstsq(root, score, rcond=None)[0], np.arange(count)
+    best = _Step(0.0, 0, 0.0, np.inf)
+    for at in range(1, count - 1):
+        design = root.T @ np.stack([block > at, block == at], axis=1).astype(float)
+        size = np.linalg.lstsq(design, value, rcond=None)[0]
+        left = value - design @ size
+        sigma = np.sqrt(np.linalg.pinv(design.T @ design)[0, 0])
+        in_order = vectors[:, 1:] @ left
+        alike = max(float(in_order[1:] @ in_order[:-1] / max(left @ left, np.finfo(float).tiny)), 0.0)
+        scatter = max(float(left @ left) / (count - 3), 1.0) * (1.0 + alike) / (1.0 - alike)
+        if abs(t := size[0] / (sigma * np.sqrt(scatter))) > abs(best.t):
+            best = _Step(float(t), at, float(size[0]), float(sigma))
+    return best
+
+
+def chance_of(t: float, count: int = _BLOCKS) -> float:
+    """At most, that errors alone make one of all steps as clear as that."""
+    return float((count - 2) * 2.0 * stdtr(count - 3, -abs(t)))

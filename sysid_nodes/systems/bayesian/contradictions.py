@@ -18,7 +18,7 @@ from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
 from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation
-from sysid_nodes.systems.bayesian.parameters import Parameters
+from sysid_nodes.systems.bayesian.parameters import MOST_SIGMA, Parameters
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -26,7 +26,6 @@ BoolArray = npt.NDArray[np.bool_]
 LASTING = 3.0
 """Stages for which residuals keep, from which on the model misses something worth a line."""
 
-_PRIOR = 6.0  # prior sigmas between prior and posterior mean that no honest prior shows
 _CHANCE = 1e-4  # that a robot of the prior has constants, all together, as far from it as a log's
 _SCALE = 5.0  # sigmas between the scale of torque readings that a log shows and the one that is known
 _ANY = 3.0  # prior sigma of that scale, which says next to nothing
@@ -39,12 +38,13 @@ _ALONE = 6.0  # that a joint has, of which the model misses something, to tell f
 
 
 def contradictions(
-    rows: Sequence[PosteriorParameter], fitted: Fitted, kept: Correlation, read: Readings
+    rows: Sequence[PosteriorParameter], x: Array, fitted: Fitted, kept: Correlation, read: Readings
 ) -> tuple[str, ...]:
     """In words.
 
     Args:
         rows: the posterior.
+        x: (P,) its mean, lasting errors allowed for.
         fitted: the minimum.
         kept: how long its residuals keep.
         read: torques of the log and of all parts before it.
@@ -59,8 +59,7 @@ def contradictions(
             f"the model explains less than half of what was read at {names}: swapped, reversed or stuck?",
             *found,
         )
-    far = max((row for row in rows if not row.active), key=_distance, default=None)
-    if far is not None and _distance(far) > _PRIOR:
+    if (far := _beyond_prior(rows, fitted.problem.mechanism.parameters, x)) is not None:
         unit = "" if far.unit == "1" else f" {far.unit}"
         within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}]{unit}"
         found = (f"'{far.name}' is {far.mean:.3g}{unit}, before the log it was in {within}", *found)
@@ -187,6 +186,23 @@ def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
         f"torques read at '{name}' are {value:.2g} times what the motion takes, give or take {spread:.1g}"
         for name, value, spread in zip(names[wrong], scale[wrong], np.sqrt(variance[wrong]), strict=True)
     )
+
+
+def _beyond_prior(rows: Sequence[PosteriorParameter], own: Parameters, x: Array) -> PosteriorParameter | None:
+    """The constant that is farthest beyond all that an honest prior allows to one; None where none is.
+
+    A link's inertial parameters are not Gaussian in the prior, but its log-Cholesky coordinates are: of a link whose
+    mass, size and centre are two sigmas off, a product of inertia may be ten of its own.
+    """
+    off = np.abs(x - own.mean) / np.where(own.sigma > 0.0, own.sigma, np.inf)
+    links = {link for i, link in enumerate(own.links) if off[own.body(i)].max() > MOST_SIGMA}
+
+    def beyond(row: PosteriorParameter) -> bool:
+        if row.group == "inertia":
+            return row.name.rpartition(".")[0] in links
+        return _distance(row) > MOST_SIGMA
+
+    return max((row for row in rows if not row.active and beyond(row)), key=_distance, default=None)
 
 
 def _distance(row: PosteriorParameter) -> float:

@@ -110,11 +110,11 @@ def quietest(noise: Noise, log: MechanismLog) -> Noise:
     """Not more than readings scatter by themselves: where the estimation of the noise had better begin.
 
     From far above it comes down step by step, and where a short log tells little of torques it may stay on the way:
-    positions taken for exact, torques for noisy, and no rotor. What the model misses makes it rise again at once.
+    positions taken for exact, torques for noisy, and no rotor. What the model misses makes it rise again at once. The
+    scatter of what was not read is infinite.
     """
     position, torque = np.fmax(log.scatter, FINEST), np.fmax(log.torque_scatter, FINEST)
-    torque = np.where(log.unread, noise.torque, np.minimum(noise.torque, torque))
-    return replace(noise, position=np.minimum(noise.position, position), torque=torque)
+    return replace(noise, position=np.minimum(noise.position, position), torque=np.minimum(noise.torque, torque))
 
 
 def _passive_noise(own: Influence, before: Noise, shown: Noise) -> float:

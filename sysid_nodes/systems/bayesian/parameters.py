@@ -21,6 +21,7 @@ from sysid_nodes.data.inertia import (
 )
 from sysid_nodes.data.joint_vector import per_joint
 from sysid_nodes.exceptions import ConfigError, InputError, RobotError
+from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.user_term import UserConstant
 from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
@@ -36,13 +37,17 @@ JOINT = (
     *("armature", "offset", "gain", "loss", "delay"),
 )
 """Constants of a joint: first its friction's, then those that only joints with a motor have."""
-JOINT_UNITS = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "rad", "kg m2", "N m", "1", "W/(N m)^2", "s")
+_TURNING = ("N m", "N m", "N m s/rad", "rad/s", "rad/s", "1", "rad", "kg m2", "N m", "1", "W/(N m)^2", "s")
+_SLIDING = ("N", "N", "N s/m", "m/s", "m/s", "1", "m", "kg", "N", "1", "W/N^2", "s")
 FRICTION_TERMS = 7
 """Number of them that are friction's; the first five are the coefficients of models.stribeck."""
 LUGRE_TERMS = ("coulomb", "stiction", "viscous", "stribeck_speed", "deflection")
 """Coefficients of models.lugre."""
 LOGARITHMS = ("turning_speed", "stribeck_speed", "deflection")
 """Constants that are kept as logarithms."""
+MOST_SIGMA = 6.0
+"""Prior sigmas between prior and posterior mean that no honest prior shows."""
+
 _GUESS = 1.0  # sigma of the logarithm of a size that the description does not give
 _POSITIVE = ("coulomb", "stiction", "viscous", "load_friction", "armature", "loss")
 
@@ -55,6 +60,7 @@ class Parameters:
         links: (n,) link of each moving body.
         joints: (n,) names.
         motors: (n,) whether a joint has one.
+        slides: (n,) whether it slides and does not turn.
         mean, sigma: (P,) Gaussian prior in x; a sigma of zero is known.
         lower, upper: (P,) bounds of x; infinite where there is none.
         bristles: (n,) whether a joint's dry friction is LuGre's (models.lugre).
@@ -69,6 +75,7 @@ class Parameters:
     links: tuple[str, ...]
     joints: tuple[str, ...]
     motors: BoolArray
+    slides: BoolArray
     mean: Array
     sigma: Array
     lower: Array
@@ -134,6 +141,10 @@ class Parameters:
     def inertia_jacobian(self, x: Array) -> Array:
         """(..., n, 10, 10) of each body's parameters by its log-Cholesky vector."""
         return log_cholesky_jacobian(x[..., : 10 * self.n].reshape(*x.shape[:-1], self.n, 10))
+
+    def unit(self, name: str, j: int) -> str:
+        """Of a constant of a joint."""
+        return (_SLIDING if self.slides[j] else _TURNING)[JOINT.index(name)]
 
     def constants(self, x: Array, name: str) -> Array:
         """(n,) a constant of all joints in its unit."""
@@ -205,6 +216,8 @@ def build_parameters(
     total = config.inertia.total_mass or None
     if total is not None and not bodies.any():
         raise ConfigError("'inertia.total_mass' needs links whose inertia is unknown")
+    if total is not None:
+        _check_total(total, np.exp(2.0 * eta[:, 0]), bodies, MOST_SIGMA * config.inertia.mass_sigma)
     further = (*user, *contact)
     means = np.array([*eta.ravel(), *mean.ravel(), 0.0, *(own.mean for own in further)])
     rows = symmetry_rows(config.inertia.symmetric, links, bodies, eta, spread)
@@ -212,6 +225,7 @@ def build_parameters(
         links,
         joints,
         motors,
+        ~Chain.from_robot(robot).tree.revolute,
         means,
         np.array([*spread.ravel(), *sigma.ravel(), config.power.idle_sigma * power, *(own.sigma for own in further)]),
         np.array([*np.full(10 * n, -np.inf), *lower.ravel(), -np.inf, *(own.lower for own in further)]),
@@ -224,6 +238,16 @@ def build_parameters(
         contact,
         hidden,
     )
+
+
+def _check_total(total: float, masses: Array, unknown: BoolArray, most: float) -> None:
+    """Refuses a total [kg] that masses (n,), the unknown ones off by a factor e^most, cannot make up."""
+    free, fixed = masses[unknown].sum(), masses[~unknown].sum()
+    if not fixed + free * np.exp(-most) <= total <= fixed + free * np.exp(most):
+        raise ConfigError(
+            f"'inertia.total_mass' is {total:g} kg, the links are described with {masses.sum():.3g} kg: more than "
+            f"{MOST_SIGMA:g} of 'inertia.mass_sigma' apart"
+        )
 
 
 def _motors(robot: Robot, config: BayesianConfig) -> BoolArray:

@@ -19,7 +19,6 @@ from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.parameters import (
     FRICTION_TERMS,
     JOINT,
-    JOINT_UNITS,
     LOGARITHMS,
     LUGRE_TERMS,
     Parameters,
@@ -86,13 +85,13 @@ def _columns(own: Parameters, draws: Array) -> list[_Column]:
     unknown = np.repeat([own.sigma[own.body(i)].any() for i in range(own.n)], 10)
     for k in np.flatnonzero(unknown):
         columns.append(_Column(names[k], PARAMETER_UNITS[k % 10], "inertia", -1, inertias[:, k]))
-    for row, (name, unit) in enumerate(zip(JOINT, JOINT_UNITS, strict=True)):
+    for row, name in enumerate(JOINT):
         for j, joint in enumerate(own.joints):
             k = own.joint(name).start + j
             if own.sigma[k] > 0.0:
                 group = "friction" if row < FRICTION_TERMS else ("power" if name == "loss" else "drive")
                 values = np.exp(draws[:, k]) if name in LOGARITHMS else draws[:, k]
-                columns.append(_Column(f"{joint}.{name}", unit, group, k, values))
+                columns.append(_Column(f"{joint}.{name}", own.unit(name, j), group, k, values))
     if own.sigma[own.idle] > 0.0:
         columns.append(_Column("idle power", "W", "power", own.idle, draws[:, own.idle]))
     for i, constant in enumerate(own.user, start=own.idle + 1):

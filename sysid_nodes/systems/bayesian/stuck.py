@@ -40,7 +40,7 @@ def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequ
     for torque, j in zip(log.torque.T, np.flatnonzero(motors).tolist(), strict=True):
         told, way = torque[np.isfinite(torque)], log.position[:, j][np.isfinite(log.position[:, j])]
         if len(told) and np.ptp(told) == 0.0 and len(way) and np.ptp(way) > MOVES:
-            raise LogError(f"the torque of '{joints[j]}' reads {told[0]:.3g} N m throughout while it moves: stuck?")
+            raise LogError(f"the torque of '{joints[j]}' reads {told[0]:.3g} throughout while it moves: stuck?")
 
 
 def stuck_until_it_jumps(position: Array) -> int:

@@ -8,8 +8,11 @@ robot of the prior, has
 
     P(p(readings | another way) > k p(readings | as they are)) <= 1 / k                           (Markov's inequality)
 
-for a way that is chosen before, or the mean of several: that is how seldom honest logs are refused. Errors that last
-count for as many as times that they last, in the way in which they last least. A fit of the whole problem cannot be
+for a way that is chosen before, or the mean of several: that is how seldom honest logs are refused. With torques of
+another scale, friction, rotors and offsets are expected in that scale, too: where little is known of them their prior
+is wide, and would speak for whatever makes them larger (M. S. Bartlett, A comment on D. V. Lindley's statistical
+paradox, Biometrika 44, 1957). Links tell the scale, whose masses a description knows. Errors that last count for as
+many as times that they last, in the way in which they last least. A fit of the whole problem cannot be
 asked: in a short log it bends the motion, and estimates noise, until torques that are turned round are explained as
 well.
 """
@@ -17,7 +20,7 @@ well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -46,6 +49,8 @@ _ROUNDS = 6
 _SETTLED = 0.03  # relative change of noise
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
 _FINEST = 1e-9  # noise of torques at least [N m]
+_DRIVES = ("coulomb", "stiction", "viscous", "armature", "offset")
+"""Constants of joints that grow with torques and are not links'."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +67,21 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Way:
-    """Of reading: the torque of motor j is `factor[j]` times what was read at `source[j]`."""
+    """Of reading: the torque of motor j is `factor[j]` times what was read at `source[j]`; the prior of what drives
+    have of their own is `scale` times as large."""
 
     words: str
     source: npt.NDArray[np.intp]
     factor: Array
+    scale: float = 1.0
+
+    def expected(self, own: Parameters) -> Parameters:
+        """Constants with the prior that goes with this way."""
+        mean, sigma = own.mean.copy(), own.sigma.copy()
+        for name in _DRIVES:
+            mean[own.joint(name)] *= self.scale
+            sigma[own.joint(name)] *= self.scale
+        return replace(own, mean=mean, sigma=sigma)
 
 
 @dataclass(frozen=True)
@@ -125,7 +140,7 @@ def _wired(joints: Sequence[str]) -> Iterator[_Way]:
 
 def _scaled(m: int) -> Iterator[_Way]:
     for scale in _SCALES:
-        yield _Way(f"{scale:g} times what was read", np.arange(m), np.full(m, scale))
+        yield _Way(f"{scale:g} times what was read", np.arange(m), np.full(m, scale), scale)
 
 
 def _rows(problem: MechanismProblem, read: Array) -> _Rows:
@@ -165,7 +180,7 @@ def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -
         lasts: (m,) errors that are one.
         x: (P,) where the search begins.
     """
-    count = rows.used.sum(axis=0)
+    own, count = way.expected(own), rows.used.sum(axis=0)
     joints = np.flatnonzero(count)
     if not len(joints):
         return None
@@ -202,7 +217,7 @@ def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -
 
 def _unbounded_evidence(own: Parameters, rows: _Rows, way: _Way) -> float:
     """`_Evidence.value` were the prior a Gaussian in phi, which leaves more to ways that are wrong: in closed form."""
-    count = rows.used.sum(axis=0)
+    own, count = way.expected(own), rows.used.sum(axis=0)
     joints = np.flatnonzero(count)
     phi, slope = own.linear(own.mean)
     half = slope * own.sigma[own.free]

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box, nominal_parameters
+from sysid_nodes.results.torque_comparison import TorqueComparison
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
@@ -19,21 +19,6 @@ Array = npt.NDArray[np.float64]
 
 _RANK = 1e-6
 """Conditioning of the scaled regressor's part that counts as known."""
-
-
-@dataclass(frozen=True)
-class TorqueComparison:
-    """Attributes: t (W,) middles of the windows [s]; measured (W, n) mean torque readings [N m]; predicted, the same by
-    each model.
-    """
-
-    t: Array
-    measured: Array
-    predicted: Mapping[str, Array]
-
-    def rms(self, model: str) -> Array:
-        """(n,) root mean square of measured minus predicted [N m]."""
-        return np.asarray(np.sqrt(np.mean((self.measured - self.predicted[model]) ** 2, axis=0)))
 
 
 def compare_torque(rows: MomentumRows, body: int, models: Mapping[str, Array]) -> TorqueComparison:

@@ -73,7 +73,10 @@ def next_arrival(
     if not (np.isfinite(root).all() and np.isfinite(prior.offset).all() and np.isfinite(linear).all()):
         return None
     slope = np.eye(root.shape[1])
-    slope[-p:, -p:] = np.linalg.inv(linear)
+    try:
+        slope[-p:, -p:] = np.linalg.inv(linear)
+    except np.linalg.LinAlgError:  # constants that only a window which fits nothing has, as a lag of hours
+        return None
     root[:, -p:] = root[:, -p:] @ slope[-p:, -p:]
     prior = replace(prior, root=root, offset=prior.offset[kept], first=0)
     score = Score.as_stated(root) if score is None else score.change_unknowns(slope)

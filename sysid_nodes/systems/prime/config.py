@@ -43,6 +43,13 @@ class ContactConfig:
         unit="m/N",
         minimum=0.0,
     )
+    lag_sigma: float = option(
+        0.02,
+        "prior standard deviation of the time by which they give late, and come back, which is then estimated; 0: a"
+        " spring, as they are where the heights of footholds are open",
+        unit="s",
+        minimum=0.0,
+    )
     foothold_sigma: float = option(
         0.0,
         "standard deviation of the ground's height from foothold to foothold, against its plane: half the height of the"

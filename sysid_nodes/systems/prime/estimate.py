@@ -70,7 +70,7 @@ def motion_estimate(
         q_covariance=q_covariance,
         v=np.concatenate([motion.mean_in(0)[:1], motion.velocity, motion.mean_in(1)[-1:]]),
         v_covariance=v_covariance,
-        contacts=_contacts(problem, point, found, max(first - 1, 0)),
+        contacts=_contacts(problem, point, found, max(first - 1, 0), told=loaded),
         bodies=tuple(_body(model, point, covariance, index, turned, loaded) for index in range(len(parameters.bodies))),
         parameter_names=parameters.names,
         parameter_units=parameters.units,
@@ -118,33 +118,37 @@ def inertia_covariance(eta: Array, slope: Array, covariance: Array) -> Array:
     return np.asarray(moments)
 
 
-def _contacts(problem: PrimeProblem, point: Trajectory, found: Posterior | None, first: int) -> ContactEstimate:
-    """Of the stages from `first` on, forces of the inner ones among them."""
+def _contacts(
+    problem: PrimeProblem, point: Trajectory, found: Posterior | None, first: int, *, told: bool
+) -> ContactEstimate:
+    """Of the stages from `first` on, forces of the inner ones among them, where any torque has told how large they are.
+
+    Without, all may be larger or smaller throughout, and nothing says which foot bears: that one does, its place tells.
+    """
     at = problem.evaluate(Trajectory(point.q[first:], point.w[first:], point.theta))
     base, law = problem.model.base, at.law
     stages, nc = problem.stages, base.contacts
-    axes, told, w = law.plane.axes, slice(first + 1, stages - 1), point.w[first + 1 : -1]
+    axes, inner, w = law.plane.axes, slice(first + 1, stages - 1), point.w[first + 1 : -1]
     force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)
     position, gap = np.full((stages, nc, 3), np.nan), np.full((stages, nc), np.nan)
     position[first:] = at.kinematics.centre + contact_arms(law.plane, base.contact_radii)
-    gap[first:], force[told] = at.contact.gap, at.force
-    if found is not None:
-        inner = found.local[told].reshape(len(w), nc, 3, nc, 3)
+    gap[first:], force[inner] = at.contact.gap, at.force
+    if found is not None and told:
         each = np.arange(nc)
-        own = inner[:, each, :, each].swapaxes(0, 1)
+        own = found.local[inner].reshape(len(w), nc, 3, nc, 3)[:, each, :, each].swapaxes(0, 1)
         slope = axes.T @ law.force_jacobian(w)
-        covariance[told] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, at.force)
+        covariance[inner] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, at.force)
         foot = problem.model.parameters.foot
         if not problem.loaded:  # then all feet bear a load together, and nothing says which
             foot = np.zeros_like(foot)
-        covariance[told] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
-        covariance[told] += _missing_force(problem, point, at, first)
+        covariance[inner] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
+        covariance[inner] += _missing_force(problem, point, at, first)
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
         position=position,
         gap=gap,
-        force=force,
+        force=force if told else np.full_like(force, np.nan),
         covariance=covariance,
         on_ground=normal > problem.model.config.contact.threshold,
     )

@@ -76,7 +76,7 @@ def estimate_motion(
     end = finish(problem, solved, settings)
     problem, blocks, solved, factor = replace(problem, model=model), end.blocks, end.solved, end.factor
     if rests:
-        blocks, factor = [*blocks[:-1], problem.priors(end.linearised)[1]], None
+        blocks, factor = problem.tells_no_lag([*blocks[:-1], problem.priors(end.linearised)[1]]), None
     if problem.limits is not None:
         blocks, factor = without_limits(problem.groups, blocks), None
     told = replace(problem, limits=None)
@@ -118,6 +118,15 @@ def is_at_rest(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:
     return bool(np.sqrt((total[span:] - total[:-span]).max() / span) < config.inertia.least_turning)
 
 
+def has_point_feet(problem: PrimeProblem) -> bool:
+    """Whether every foot is a single point.
+
+    Corners of one foot share a load that the motion leaves open: to turn one over or hold its stage settles nothing.
+    """
+    foot = problem.model.parameters.foot
+    return len(np.unique(foot)) == len(foot)
+
+
 def sharpen(problem: PrimeProblem, point: Trajectory, smoothing: float) -> tuple[PrimeProblem, Trajectory]:
     """Moves problem and point to another smoothing."""
     changed = problem.with_smoothing(smoothing)
@@ -150,9 +159,7 @@ def solve_by_continuation(
         The problem at the configured smoothing and with its last weights, and its solution.
     """
     config, limits = problem.model.config, problem.limits
-    foot = problem.model.parameters.foot
-    # Corners of one foot share a load that the motion leaves open: to turn one over or hold its stage settles nothing.
-    alone = len(np.unique(foot)) == len(foot)
+    alone = has_point_feet(problem)
     problem = replace(problem, limits=None, inner=problem.inner.settle_contacts(turns=alone))
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     settings = replace(settings, holds_stages=alone)

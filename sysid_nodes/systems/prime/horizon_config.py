@@ -17,9 +17,9 @@ class HorizonConfig:
     first: int = option(10, "stages of the first estimate; the window then grows", minimum=5)
     iterations: int = option(1, "Gauss-Newton steps of a solve, once the window moves", minimum=1)
     most_iterations: int = option(
-        3,
+        5,
         "steps of a solve at most, taken where residuals have grown beyond their noise since the last one, as at an"
-        " impact",
+        " impact, or a step ends elsewhere than expected; and of another where contacts are turned over",
         minimum=1,
     )
     first_iterations: int = option(40, "iterations of the first solve at most", minimum=1)

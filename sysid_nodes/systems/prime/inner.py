@@ -50,6 +50,9 @@ Array = npt.NDArray[np.float64]
 _CACHED = 2**18
 """Numbers of a part of the rows' derivatives: two megabytes."""
 
+_FEWEST = 32
+"""Stages of a part at least: each costs as much as some stages."""
+
 
 class InnerRows(Protocol):
     """Rows of the dynamics and of the contacts of a window."""
@@ -118,7 +121,7 @@ class ReferenceRows:
         base = robot_with(self.base, self.parameters, point.theta)
         at = evaluate(base, self.parameters, law, point, derivatives=False)
         dynamics = self.dynamics.at(base, point.theta).residual(point, at)
-        return dynamics, at.law.residual(point.w[1:-1], at.contact), at.motion
+        return dynamics, at.law.residual(point.w, at.contact), at.motion
 
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
@@ -126,7 +129,7 @@ class ReferenceRows:
         at = evaluate(base, parameters, law, point, derivatives=True)
         rows = self.dynamics.at(base, point.theta)
         dynamics = rows.blocks(point, at, at.law)
-        contact = at.law.blocks(point.w[1:-1], at.contact, parameters.height, parameters.count)
+        contact = at.law.blocks(point.w, at.contact, parameters.height, parameters.count)
         assert dynamics.parameter_jacobian is not None and contact.parameter_jacobian is not None
         columns = np.concatenate([dynamics.parameter_jacobian, contact.parameter_jacobian], axis=1)
         residual, nv = np.concatenate([dynamics.residual, contact.residual], axis=1), base.nv
@@ -149,7 +152,7 @@ class ReferenceRows:
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at, at.law)
-        velocity = at.law.velocity(at.contact.gap[1:-1], at.contact.slip)
+        velocity = at.law.velocity(part.w, at.contact.gap, at.contact.slip)
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         inner = solve_contacts(part.w[1:-1], wanted, columns, velocity, at.law, most, turns=turns)
@@ -221,7 +224,7 @@ class CompiledRows:
         """See `InnerRows`; parts that the processor's cache holds."""
         columns, count = self._columns(point.theta), len(point.q) - 2
         nv, nl, curved = self.base.nv, 3 * self.base.contacts, self.settles and is_final(law)
-        size = max(1, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
+        size = max(_FEWEST, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
         for begin in range(0, count, size):
             dynamics, contact, root, motion = self._blocks(
                 point, law, columns, begin, min(begin + size, count), curved=curved
@@ -272,7 +275,7 @@ class CompiledRows:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
         motor = motor_with(self.base.motor, parameters, theta)
-        ground = np.array([theta[parameters.height], *law.tilt, law.compliance])
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -288,7 +291,7 @@ class CompiledRows:
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
         p = parameters
-        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give)
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,

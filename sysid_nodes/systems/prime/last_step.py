@@ -53,12 +53,14 @@ def best_step(problem: PrimeProblem, point: Trajectory, factor: Factor) -> Best:
     return Best(step, step.promise(factor.equations) - (0.0 if curved is None else 0.5 * curved.bent))
 
 
-def take_step(problem: PrimeProblem, point: Trajectory, step: Step) -> Taken:
-    """The better of a point and the one after a step."""
+def take_step(problem: PrimeProblem, point: Trajectory, step: Step, here: float | None = None) -> Taken:
+    """The better of a point, of a cost that may be known, and the one after a step."""
     losses = [group.loss for group in problem.shapes()]
+    if here is None:
+        here = cost(problem.residuals(point), losses)
     with np.errstate(over="ignore", invalid="ignore"):
         moved = problem.retract(point, step.stage, step.parameter, step.local)
-        here, there = (cost(problem.residuals(at), losses) for at in (point, moved))
+        there = cost(problem.residuals(moved), losses)
     return Taken(moved, there, here - there) if there < here else Taken(point, here, here - there)
 
 
@@ -96,8 +98,10 @@ def finish(
     step, promise = best_step(problem, solved.point, factor)
     if problem.limits is not None:
         return End(solved, solved.point, blocks, factor, step)
+    here = cost([group.residual for group in blocks], [group.loss for group in blocks])
     for part in _SHARES:
-        taken = take_step(problem, solved.point, Step(part * step.stage, part * step.parameter, part * step.local))
+        share = Step(part * step.stage, part * step.parameter, part * step.local)
+        taken = take_step(problem, solved.point, share, here)
         if taken.gain > 0.0:
             break
     if taken.gain <= 0.0:

@@ -34,7 +34,7 @@ from sysid_nodes.systems.prime.dead_reckoning import (
     stages_with_place,
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
+from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.limits import without_limits
@@ -209,7 +209,27 @@ class MovingHorizon:
         # What did not fit before, as in a fall, is not worth more steps at every solve.
         most = self._config.most_iterations if last.fits else iterations
         kept = last.problem.stages - self._dropped
-        return improve(problem, predict(last.result.point, problem, self._samples, kept), iterations, timer, most)
+        start = predict(last.result.point, problem, self._samples, kept)
+        found = improve(problem, start, iterations, timer, most)
+        return self._settle(last, found, kept, timer) if most > iterations else found
+
+    def _settle(self, last: Improved, found: Improved, kept: int, timer: Timer) -> Improved:
+        """A window whose new stages cost more than noise explains, once again with contacts turned over.
+
+        A foot that comes down a stage sooner or later than predicted leaves a minimum that no step leads out of, and
+        what it says of ground and feet stays in the constants.
+        """
+        problem = found.problem
+        explained = 0.5 * (1.0 - kept / problem.stages) * sum(group.size for group in found.residuals)
+        grown = found.result.cost - last.result.cost > explained
+        if not (grown and has_point_feet(problem)) or timer.is_up():
+            return found
+        problem = replace(problem, inner=problem.inner.settle_contacts(turns=True))
+        again = improve(problem, problem.solve_contacts(found.result.point), 1, timer, self._config.most_iterations)
+        if not again.result.cost < found.result.cost:
+            return found
+        result = replace(again.result, iterations=found.result.iterations + again.result.iterations)
+        return replace(again, result=result)
 
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
@@ -226,7 +246,7 @@ class MovingHorizon:
         if solved.problem.model is self._model or solved.factor is None:
             return solved
         problem = replace(solved.problem, model=self._model)
-        blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
+        blocks = problem.tells_no_lag((*solved.blocks[:-1], problem.priors(solved.linearised)[1]))
         return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
     def _keep(self, solved: Improved, timer: Timer) -> PrimeEstimate:

@@ -36,10 +36,9 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, residuals_after
-from sysid_nodes.solvers.trajectory_least_squares.normal_equations import assemble_pieces
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
-from sysid_nodes.solvers.trajectory_least_squares.sandwich import scaled_pieces
+from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 from sysid_nodes.systems.prime.last_step import best_step, take_step
@@ -61,8 +60,8 @@ _MEMORY = 1000
 ROUNDS = 3
 """Times that a whole log's weights are taken from its residuals."""
 
-_DAMPINGS = (0.0, 1e-6)
-"""Of the step, relative to the Hessian's diagonal, until one lowers the cost."""
+_DAMPING = 1e-6
+"""Of the step, relative to the Hessian's diagonal, where it does not lower the cost without any."""
 
 _ENOUGH = 20
 """Settled stages that give a window its weights."""
@@ -151,13 +150,12 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
     stated = [reweight(group) for group in problem.linearise(point)]
     rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
     structure = windows(stated, problem.layout)
-    weighed, equations, room = problem, None, None
+    weighed, equations, factor = problem, None, None
     for _ in range(ROUNDS):
         shapes = ((name, group.residual.shape) for name, group in zip(problem.groups, stated, strict=True))
         factors = [weight_factors(weighed, name, *shape) for name, shape in shapes]
-        pieces = scaled_pieces(stated, [own**2 for own in factors])
-        equations = assemble_pieces(pieces, structure, problem.layout, room=equations)
-        factor = room = factorise(equations, 0.0, room=room)
+        equations = assemble_scaled(stated, factors, structure, problem.layout, room=equations)
+        factor = factorise(equations, 0.0, room=factor)
         found = None if factor is None else covariances(factor, local=False)
         if factor is None or found is None:
             break
@@ -168,11 +166,11 @@ def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProbl
         shown.add(problem, [replace(group, residual=own) for group, own in zip(stated, left, strict=True)], leverage)
         weighed = replace(problem, weights=shown.roots(problem))
     problem = weigh_by(problem, weighed.weights) if weighed.weights else problem
-    for factor in () if equations is None else (factorise(equations, damping) for damping in _DAMPINGS):
+    taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
+    if equations is not None and (taken is None or taken.gain <= 0.0):
+        factor = factorise(equations, _DAMPING)
         taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
-        if taken is not None and taken.gain > 0.0:
-            return problem, taken.point
-    return problem, point
+    return problem, point if taken is None else taken.point
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:

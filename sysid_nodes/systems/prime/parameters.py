@@ -19,6 +19,7 @@ from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
 from sysid_nodes.sensors.late import DELAY
 from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
+from sysid_nodes.systems.prime.contacts import kept_share
 from sysid_nodes.systems.prime.remembered import remember_last
 
 Array = npt.NDArray[np.float64]
@@ -46,6 +47,8 @@ class Parameters:
         rotors: (n,) unit of the armature's error where the robot states none, else zero [kg m2].
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         give: column of the compliance of feet and ground; or empty.
+        lag: column of the time by which they give late; or empty.
+        step: time between stages [s].
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
         sensors: columns of each sensor's parameters.
@@ -63,6 +66,8 @@ class Parameters:
     rotors: Array
     masses: slice
     give: slice
+    lag: slice
+    step: float
     foot: npt.NDArray[np.int64]
     shares: Array
     sensors: dict[str, slice]
@@ -154,9 +159,9 @@ class Parameters:
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """(p,) whether a column is of slope, compliance, feet, drives, links, encoders or delays."""
+        """(p,) whether a column is of slope, compliance, lag, feet, drives, links, encoders or delays."""
         out = np.zeros(self.count, dtype=bool)
-        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.gains, self.offsets):
+        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.lag, self.gains, self.offsets):
             out[columns] = True
         out[self.delays] = True
         return out
@@ -218,7 +223,8 @@ class Parameters:
         """(p,) coordinates that residuals are linear in, and of which one alone says how heavy everything is.
 
         Inertial parameters and armature are divided by the factor h on the links' masses, the ground's compliance is
-        multiplied by it, and gains become 1 / (gain h) of each kind of joint. The equations of motion hold as well for
+        multiplied by it, and gains become 1 / (gain h) of each kind of joint. Of the ground's lag it is the share that
+        is kept of a depth, and of its compliance what gives at once. The equations of motion hold as well for
         a robot, contact forces and torques that are all larger by h: only priors tell h, here the column of the links'
         masses. In coordinates where every linearisation has another direction for that, windows that follow one another
         would learn h from nothing (Huang, Mourikis and Roumeliotis, Observability-based rules for EKF SLAM, 2010, of
@@ -232,7 +238,8 @@ class Parameters:
             coulomb, viscous, armature = theta[self.drives]
             stated = not self.rotors.any()
             out[self.drives] = np.array([coulomb, viscous, np.exp(armature) if stated else armature]) / heavier
-        out[self.give] = heavier * theta[self.give]
+        out[self.lag] = kept = kept_share(float(theta[self.lag].sum()), self.step)[0]
+        out[self.give] = (1.0 - kept) * heavier * theta[self.give]
         out[self._kinds] = 1.0 / (heavier * self._kind_factors(theta))
         return out
 
@@ -249,8 +256,11 @@ class Parameters:
             stated = not self.rotors.any()
             out[drives, drives] = np.diag([1.0, 1.0, np.exp(theta[drives][2]) if stated else 1.0]) / heavier
             out[drives, self.masses] = -linear[drives, None]
-        out[give, give] = heavier
+        kept, by_lag = kept_share(float(theta[self.lag].sum()), self.step)
+        out[give, give] = (1.0 - kept) * heavier
         out[give, self.masses] = linear[give, None]
+        out[self.lag, self.lag] = by_lag
+        out[give, self.lag] = -by_lag * heavier * theta[give, None]
         if kinds.start < kinds.stop:
             slope = -linear[kinds] / self._kind_factors(theta)
             out[kinds, kinds], out[kinds, kinds.stop] = np.diag(slope), slope
@@ -301,6 +311,8 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         rotors=np.zeros(robot.n) if robot.motor.armature.any() else UNSTATED_ROTORS * limits,
         masses=spans[4],
         give=spans[5],
+        lag=spans[6],
+        step=config.step,
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
@@ -324,8 +336,10 @@ def _body_sigma(prior: InertiaConfig) -> Array:
 
 
 def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Constant, ...], ...]:
-    """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses and compliance."""
+    """Unknowns of the ground's height and tilt, the feet on those joints, all drives, links' masses, what gives."""
     contact, process = config.contact, config.process
+    # How deep a foot is below the plane says nothing of how deep it sank where footholds are no plane.
+    sinks = contact.compliance_sigma > 0.0 and contact.foothold_sigma == 0.0
     motor = [process.coulomb, process.viscous, process.armature]
     motor = [max(sigma, 1e-9) for sigma in motor] if any(motor) else motor
     told = (("joint.coulomb", "1"), ("joint.viscous", "s/rad"), ("joint.armature", "1"))
@@ -336,6 +350,7 @@ def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Con
         tuple(_Constant((name,), unit, sigma) for (name, unit), sigma in zip(told, motor, strict=True)),
         (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
         (_Constant(("ground.compliance",), "m/N", contact.compliance_sigma),),
+        (_Constant(("ground.lag",), "s", contact.lag_sigma if sinks else 0.0),),
     )
 
 

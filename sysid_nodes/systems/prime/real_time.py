@@ -26,8 +26,10 @@ Array = npt.NDArray[np.float64]
 _DAMPINGS = (0.0, 1e-3, 1e-1, 10.0)
 """Tried one after the other until the cost falls."""
 
-_LINEAR = 0.1
-"""Share of the predicted decrease (at least of one unit of cost) that may be missing where the linear model holds."""
+_LEFT = 2.0
+"""Cost by which a step's decrease may differ from the linear model's where that holds: about what is then left, half
+the square of a distance in sigmas of all unknowns. A share of the decrease instead would leave more the farther a
+window was off, as where feet leave the ground."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Improved:
 def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Timer, most: int = 0) -> Improved:
     """Takes up to `iterations` steps, fewer where the timer says so, but always one.
 
-    Up to `most` are taken where those leave residuals that their noise does not explain: after an impact a step leads
-    past the solution, and the next ones are worth their time.
+    Up to `most` are taken where those leave residuals that their noise does not explain, or end elsewhere than the
+    linear model says: after an impact a step leads past the solution, and the next ones are worth their time.
 
     The result's status is CONVERGED_COST where the linear model predicted what the last step would do.
     """
@@ -91,19 +93,19 @@ def improve(problem: PrimeProblem, start: Trajectory, iterations: int, timer: Ti
                 degenerate += 1
                 continue
             step = factor.step()
-            moved = problem.retract(point, step.stage, step.parameter, step.local)
-            after = tuple(problem.residuals(moved))
+            with np.errstate(over="ignore", invalid="ignore"):  # too far a step, of a window that fits nothing
+                moved = problem.retract(point, step.stage, step.parameter, step.local)
+                after = tuple(problem.residuals(moved))
             there = cost(after, losses)
             if there <= value:
                 predicted = step.promise(equations)
                 trial, reached, left = moved, there, after
-                exact = damping == 0.0 and abs(value - there - predicted) <= _LINEAR * max(predicted, 1.0)
+                exact = damping == 0.0 and abs(value - there - predicted) <= _LEFT
                 status = SolveStatus.CONVERGED_COST if exact else SolveStatus.MAX_ITERATIONS
                 break
         linearised, point = point, trial
-        explained = fits(reached, left)
-        last = used >= iterations and (explained or used >= most)
-        last = last or status is SolveStatus.STALLED or (explained and status is SolveStatus.CONVERGED_COST)
+        settled = fits(reached, left) and status is SolveStatus.CONVERGED_COST
+        last = settled or status is SolveStatus.STALLED or used >= max(iterations, most)
         if not last and timer.is_up():
             status, last = SolveStatus.TIME_LIMIT, True
         if last:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -40,13 +40,21 @@ class Readings:
     samples: Samples
     columns: slice
     loss: Loss | None = None
+    _constant: list[Blocks] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def residual(self, point: Trajectory, motion: DiscreteMotion) -> Array:
         """(B, m) whitened."""
         return self.sensor.residual(self.samples, self._states(point, motion), point.theta[self.columns])
 
     def blocks(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
-        """The residual with its derivatives."""
+        """The residual with its derivatives, which for a sensor of `LINEAR` are made once."""
+        if self.sensor.name not in LINEAR:
+            return self._linearise(point, motion)
+        if not self._constant:
+            self._constant.append(self._linearise(point, motion))
+        return replace(self._constant[0], residual=self.residual(point, motion))
+
+    def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
         found = self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
         count, rows = found.residual.shape
         by_parameter = None
@@ -144,6 +152,10 @@ def torque_rows(
 ROBUST = ("mocap_pose",)
 """Sensors with a robust loss, which good readings (norm about sqrt(rows)) hardly feel. Markers get swapped and the pose
 jumps, while feet and IMU carry the motion over; where every sensor has such a loss, it is the good ones that yield."""
+
+
+LINEAR = ("joint_position", "joint_velocity")
+"""Sensors whose derivatives are the same wherever they are taken."""
 
 
 def _samples_between(samples: Samples, first: int, last: int) -> Samples:

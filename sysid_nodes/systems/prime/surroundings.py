@@ -57,12 +57,12 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
 
 
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
-    """The contact law with slope and compliance of theta (p,), and its prior on forces in proportion to the weight.
+    """The contact law with slope, compliance and lag of theta (p,), its prior on forces in proportion to the weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.
     """
     config = replace(law.config, force_sigma=law.config.force_sigma * parameters.mass_ratio(theta))
-    law = replace(law, config=config, compliance=parameters.compliance(theta))
+    law = replace(law, config=config, compliance=parameters.compliance(theta), lag=float(theta[parameters.lag].sum()))
     if parameters.tilt.start == parameters.tilt.stop:
         return law
     x, y = theta[parameters.tilt]
@@ -72,7 +72,7 @@ def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> C
 def add_columns(
     point: Trajectory, at: Evaluated, base: FloatingBase, parameters: Parameters, scale: Array, columns: Array
 ) -> None:
-    """Adds derivatives by slope, compliance and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
+    """Adds derivatives by slope, compliance, lag and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
 
     Args:
         point: of linearisation.
@@ -96,19 +96,22 @@ def add_columns(
         dynamics[:, :, column] -= scale * pushed
 
     def add_motion(where: npt.NDArray[np.intp] | slice, column: int, gap: Array, slip: Array) -> None:
-        """Derivatives (K, m) of gaps and (K, m, 2) of sliding velocities of some contacts."""
-        head = law.per_gap * gap
+        """Derivatives (N, m) of gaps and (K, m, 2) of sliding velocities of some contacts."""
+        head = law.per_gap * (gap[1:-1] + law.kept * before[1][:, where] * gap[:-2])
         if slope is not None:
             head = head + np.sum(slope[:, where] * slip, axis=-1)
         rows = contacts[:, 0, :, :, column]
         rows[:, where, 0] += law.scale[0] * head
         rows[:, where, 1:] += law.scale[1:] * slip
 
-    arms = contact_arms(law.plane, base.contact_radii)
+    arms, before = contact_arms(law.plane, base.contact_radii), law.depth(point.w, at.contact.gap)
     local = law.force(point.w[1:-1])
     centre, rotation = at.kinematics.centre, at.kinematics.rotation
+    per_gap = law.scale[0] * law.per_gap
     for column in range(parameters.give.start, parameters.give.stop):
-        contacts[:, 0, :, 0, column] = law.scale[0] * law.per_gap * local[..., 0]
+        contacts[:, 0, :, 0, column] = per_gap * (1.0 - law.kept) * local[..., 0]
+    for column in range(parameters.lag.start, parameters.lag.stop):
+        contacts[:, 0, :, 0, column] = per_gap * law.kept_slope * (before[0] - law.compliance * local[..., 0])
     for axis, column in enumerate(range(parameters.tilt.start, parameters.tilt.stop)):
         turned = _axes_slope(law.plane, axis)
         arms_slope = -base.contact_radii[:, None] * turned[0]
@@ -119,7 +122,7 @@ def add_columns(
         lever = -(turned[1:] @ skew(arms) + law.plane.axes[1:] @ skew(arms_slope)) / law.dt
         rolled = np.einsum("ctj,kcj->kct", lever, turn)
         slip = (along[2:] - along[:-2]) / (2.0 * law.dt) + 0.5 * (rolled[1:] + rolled[:-1])
-        add_motion(slice(None), column, (centre @ turned[0])[1:-1], slip)
+        add_motion(slice(None), column, centre @ turned[0], slip)
     for number, column in enumerate(range(parameters.feet.start, parameters.feet.stop)):
         foot, axis = divmod(number, 3)
         points = np.flatnonzero(parameters.foot == foot)
@@ -127,7 +130,7 @@ def add_columns(
         moment = cross(moved[1:-1], at.force[:, points])
         dynamics[:, :, column] -= scale * np.einsum("kciv,kci->kv", angular[:, points], moment)
         along = moved @ law.plane.axes.T
-        add_motion(points, column, along[1:-1, :, 0], (along[2:, :, 1:] - along[:-2, :, 1:]) / (2.0 * law.dt))
+        add_motion(points, column, along[..., 0], (along[2:, :, 1:] - along[:-2, :, 1:]) / (2.0 * law.dt))
 
 
 def _axes_slope(plane: contact.ContactPlane, axis: int) -> Array:

@@ -84,6 +84,10 @@ class WindowCovariances:
         if whole:
             self._look(solved, factor, found)
         assert self._parameter is not None
+        if not (np.all(np.diag(self._parameter) > 0.0) and np.all(self.ratio > 0.0)):
+            # Of windows that contradict all before, as in a fall, rounding can leave nothing else.
+            self._parameter, self.ratio = None, np.ones(1)
+            return None
         return replace(found, parameter=self._parameter)
 
     def _look(self, solved: Improved, factor: Factor, found: Posterior) -> None:

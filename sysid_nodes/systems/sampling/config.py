@@ -153,6 +153,9 @@ class SamplingConfig:
     threads: int = option(0, "of the simulations; 0: one a CPU", minimum=0)
     processes: int = option(0, "that simulate instead of threads; 0: none", minimum=0)
     scheduler: str = option("", "address of a Dask cluster's, whose workers simulate instead; empty: none")
+    device: str = option(
+        "", "of mujoco-warp, `cuda:0` or `cpu`, that simulates instead, in single precision; empty: none"
+    )
     seed: int = option(0, "of the clips' places", minimum=0)
     drive: DriveConfig = section(DriveConfig, "the drives")
     unknowns: UnknownsConfig = section(UnknownsConfig, "what is identified")
@@ -163,8 +166,8 @@ class SamplingConfig:
     paper: PaperConfig = section(PaperConfig, "method `paper`")
 
     def __post_init__(self) -> None:
-        if self.processes and self.scheduler:
-            raise ConfigError("'processes' and 'scheduler' exclude one another")
+        if bool(self.processes) + bool(self.scheduler) + bool(self.device) > 1:
+            raise ConfigError("'processes', 'scheduler' and 'device' exclude one another")
         levels = {len(self.horizons.lengths), len(self.horizons.clips), len(self.horizons.iterations)}
         if levels != {len(self.horizons.lengths)} or not self.horizons.lengths:
             raise ConfigError("'horizons' needs as many lengths as clips and iterations, and one at least")

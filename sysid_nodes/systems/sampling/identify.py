@@ -17,14 +17,16 @@ from sysid_nodes.robots.kinds import spread
 from sysid_nodes.rollouts import (
     ClosableSimulator,
     Drive,
+    DrivenSimulations,
     FinerSimulations,
     ProcessSimulations,
     Simulations,
     build_legged_mujoco,
 )
-from sysid_nodes.rollouts.simulations import GIVES
+from sysid_nodes.rollouts.simulations import CAPACITY, GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
+from sysid_nodes.systems.sampling.findings import bound_words, told
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
@@ -55,13 +57,13 @@ class Setting:
 
     unknowns: Unknowns
     guess: StartGuess
-    simulator: Simulations | ClosableSimulator
+    simulator: DrivenSimulations | ClosableSimulator
     drive: Drive
     others: Others
 
     def close(self) -> None:
         """Ends processes and lets go of a cluster, if there are any."""
-        if not isinstance(self.simulator, Simulations):
+        if not isinstance(self.simulator, DrivenSimulations):
             self.simulator.close()
 
 
@@ -83,17 +85,32 @@ def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:
     return Drive(*(spread(getattr(config.drive, name), robot, f"drive.{name}") for name in ("stiffness", "damping")))
 
 
+def simulations(
+    model: mujoco.MjModel, drive: Drive, config: SamplingConfig, capacity: int = CAPACITY, gives: float = GIVES
+) -> DrivenSimulations:
+    """On threads of this process, or on a device if one is configured.
+
+    Raises:
+        ConfigError: there is no such device, or mujoco-warp is not installed.
+    """
+    if config.device:
+        from sysid_nodes.rollouts.warp import WarpSimulations  # mujoco-warp is there for those who use it
+
+        return WarpSimulations(model, drive, device=config.device, capacity=capacity, gives=gives)
+    return Simulations(model, drive, threads=config.threads, capacity=capacity, gives=gives)
+
+
 def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive, parts: int = 2) -> FinerSimulations:
     """Of the robot that `nominal_model` is of, in parts of the step."""
     fine = nominal_model(robot, config, config.step / parts)
-    return FinerSimulations(Simulations(fine, drive, threads=config.threads, capacity=_FEW), parts)
+    return FinerSimulations(simulations(fine, drive, config, _FEW), parts)
 
 
 def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
     """Of the same robot, to see what errors of the simulations do."""
     hard = nominal_model(robot, config, config.step)
     hard.dof_solref[6:, 0] = _HARD * config.step
-    holding = Simulations(hard, drive, threads=config.threads, capacity=_FEW, gives=_SOFT * GIVES)
+    holding = simulations(hard, drive, config, _FEW, _SOFT * GIVES)
     finer, finest = (finer_simulations(robot, config, drive, parts) for parts in (2, 4))
     return Others(finer, finest, holding)
 
@@ -112,15 +129,15 @@ def prepare(log: MotionLog, robot: Robot, config: SamplingConfig) -> Setting:
     return Setting(unknowns, guess, _simulator(model, drive, config), drive, others)
 
 
-def _simulator(model: mujoco.MjModel, drive: Drive, config: SamplingConfig) -> Simulations | ClosableSimulator:
-    """Threads, processes or a cluster's workers, as configured."""
+def _simulator(model: mujoco.MjModel, drive: Drive, config: SamplingConfig) -> DrivenSimulations | ClosableSimulator:
+    """Threads, a device, processes or a cluster's workers, as configured."""
     if config.scheduler:
         from sysid_nodes.rollouts.workers import WorkerSimulations  # Dask is there for those who use it
 
         return WorkerSimulations(model, drive, scheduler=config.scheduler)
     if config.processes:
         return ProcessSimulations(model, drive, processes=config.processes)
-    return Simulations(model, drive, threads=config.threads)
+    return simulations(model, drive, config)
 
 
 def identify(log: MotionLog, robot: Robot, config: SamplingConfig, progress: Progress | None = None) -> SamplingResult:
@@ -173,10 +190,10 @@ def _fall(log: MotionLog) -> int | None:
 def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) -> SamplingResult:
     unknowns = setting.unknowns
     found = quantities(unknowns, config.verdict)
-    held = {name: _bound(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
+    held = {name: bound_words(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
     parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
     before = _misfit(fit.problem, unknowns.column("guess"), config)
-    findings = _findings(log, fit, held)
+    findings = told(log, fit, held, unknowns)
     status = _status(parameters, fit, before, config)
     if status is SamplingStatus.UNTRUSTED:
         parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)
@@ -228,28 +245,6 @@ def _status(
         return SamplingStatus.UNTRUSTED
     asked = [p for p in parameters if p.group in ("inertia", "motors")]
     return SamplingStatus.IDENTIFIED if all(p.identifiable for p in asked) else SamplingStatus.PARTIAL
-
-
-def _findings(log: MotionLog, fit: Fit, held: dict[str, str]) -> tuple[str, ...]:
-    found = list(log.faults)
-    hole = 1.0 - float(log.usable.mean())
-    if hole > 0.02:
-        stands = "the robot stands or lies there"
-        why = f"a stream is silent, or {stands}" if log.faults else stands
-        found.append(f"{100.0 * hole:.0f} % of the log are not used: {why}")
-    if not fit.converged:
-        found.append("the search ended at its limit of iterations, not by itself")
-    found += [f"at a bound: {words}" for words in dict.fromkeys(held.values())]
-    return tuple(found)
-
-
-def _bound(name: str, fit: Fit, k: int) -> str:
-    side = "lower" if fit.lower[k] else "upper"
-    words = {"alpha": "mass", "t1": "centre x", "t2": "centre y", "t3": "centre z"}
-    kind, _, group = name.partition(":")
-    if kind == "saturation":  # the less, the stronger
-        side, kind = ("upper" if side == "lower" else "lower"), f"strength of {group}"
-    return f"{words.get(kind, kind)} ({side})"
 
 
 def _misfit(problem: ClipProblem, vector: Array, config: SamplingConfig) -> float:

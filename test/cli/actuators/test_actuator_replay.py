@@ -263,3 +263,12 @@ def test_convert_touches_nothing_that_is_there(tmp_path: Path, urdf: str, capsys
     assert main(words) == 2
     assert "is there already: name another bag, or remove it" in capsys.readouterr().err
     assert (bag / "notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_convert_says_that_velocities_are_differences(
+    tmp_path: Path, urdf: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = chirp_log()[1]
+    np.savez(tmp_path / "run.npz", t=log.t, q=log.q, tau=np.zeros_like(log.q))
+    assert main(["convert", str(tmp_path / "run.npz"), "--urdf", urdf, "--out", str(tmp_path / "bag")]) == 0
+    assert "run.npz: has no velocities: taken as central differences of the positions" in capsys.readouterr().err

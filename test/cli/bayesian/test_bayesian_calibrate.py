@@ -124,6 +124,11 @@ def test_methods_that_exclude_each_other_write_nothing(folder: Path, capsys: pyt
         (["--set", "bayesian.step=0.02"], "--set: 'bayesian.step' is for the methods bayesian and both"),
         (["--method", "both", "--set", "bayesian.stride=1"], "bayesian.stride"),
         (
+            ["--method", "bayesian", "--set", "bayesian.mechanism.couplings=wrist_3_joint:wrist_2_joint:1.0"],
+            "'bayesian.mechanism.couplings': bounds of an arm have friction at joints",
+        ),
+        (["--method", "bayesian", "--set", "bayesian.mechanism.passive=wrist_3_joint"], "an open chain with a motor"),
+        (
             ["--method", "bayesian", "--loaded", "bag", "--known-mass", "2"],
             "--loaded is for the methods interval and both",
         ),

@@ -73,6 +73,26 @@ def test_the_report_is_one_page_and_can_be_made_again(replayed: Path, tmp_path: 
         assert series["power"].shape == (3, len(series["t"]))
 
 
+def test_a_posterior_predicts_another_motion_of_its_robot(
+    replayed: Path, recorded: tuple[Path, LegTruth], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, out = tmp_path / "other", tmp_path / "predicted"
+    write_leg(other, 2.0)
+    assert main(["predict", str(replayed), str(other), "--out", str(out)]) == 0
+    left = json.loads((out / "result.json").read_text())["residual_rms"]
+    assert list(left) == ["model", "prior"]
+    assert (np.array(left["model"]) < 0.3 * np.array(left["prior"])).all()
+    assert "before any log" in (out / "report.html").read_text()
+    capsys.readouterr()
+    assert main(["predict", str(replayed), str(other), "--config", str(CONFIG), "--out", str(tmp_path / "no")]) == 2
+    assert "a posterior predicts with its own configuration: leave --config out" in capsys.readouterr().err
+    document = json.loads((replayed / "result.json").read_text())
+    (tmp_path / "result.json").write_text(json.dumps(document | {"status": "CONTRADICTED"}))
+    assert main(["predict", str(tmp_path), str(other), "--out", str(tmp_path / "no")]) == 2
+    assert "nothing was identified; there is nothing to predict with" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()
+
+
 def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Path, LegTruth], tmp_path: Path) -> None:
     out = tmp_path / "again"
     assert main(["replay", str(recorded[0]), "--config", str(CONFIG), *QUICK, "--out", str(out)]) == 0
@@ -80,6 +100,14 @@ def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Pat
     for document in documents:
         document["solve_time_s"] = 0.0
     assert documents[0] == documents[1]
+
+
+def test_a_power_meter_that_was_named_and_is_not_there_is_missed(
+    recorded: tuple[Path, LegTruth], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--set=power=watts", "--topic=/nothing"]  # refused after that: nothing has to be identified here
+    assert main(["replay", str(recorded[0]), "--config", str(CONFIG), *words, "--out", str(tmp_path / "out")]) == 2
+    assert "has no readings on 'watts'; it goes without" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -94,6 +122,7 @@ def test_the_same_log_gives_the_same_numbers(replayed: Path, recorded: tuple[Pat
         (["--robot=go2"], "has a floating base"),
         (["--topic=/nothing"], "/nothing"),
         (["--set=power=u,i,p"], "'power' names one topic"),
+        (["--set=bayesian.inertia.total_mass=50"], "is 50 kg, the links are described with 3.45 kg: more than 6 of"),
         (["--body=knee"], "--body"),
     ],
 )

@@ -17,6 +17,7 @@ from sysid_nodes.cli.demo.arguments import add_arguments, refuse_others_options
         (["go2", "--delay", "4"], "--delay: the demo of go2 has none; of kinova only"),
         (["fourbar", "--payload", "1"], "--payload: the demo of fourbar has none; of kinova, go2, g1, spi only"),
         (["kinova", "--motion-time", "5"], "--motion-time: the demo of kinova has none"),
+        (["go2", "--policy", "walk.onnx"], "--policy: the demo of go2 has none; of spi only"),
         (["spi", "--change", "none"], "--change: the demo of spi has none; of actuators only"),
     ],
 )
@@ -30,7 +31,7 @@ def test_an_argument_of_another_demo_is_refused(
 @pytest.mark.parametrize(
     "words",
     [["kinova", "--identify", "3", "--delay", "4", "--speed", "0.5"], ["g1", "--motion-time", "5", "--payload", "2"],
-     ["actuators", "--change", "none"], ["spi", "--seed", "3", "--domain-id", "4", "--rviz"]],
+     ["actuators", "--change", "none"], ["spi", "--seed", "3", "--domain-id", "4", "--rviz", "--policy", "walk.onnx"]],
 )  # fmt: skip
 def test_its_own_are_taken(words: list[str]) -> None:
     parser = argparse.ArgumentParser()

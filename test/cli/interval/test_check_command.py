@@ -20,11 +20,11 @@ from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.robots import load_robot
 
 
-def test_a_log_that_agrees_with_its_configuration(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_of_motion_is_not_called_an_agreement(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(log), *PAPER]) == 0
     told = capsys.readouterr().out
     assert "501 joint states in 1.0 s, 500 Hz" in told
-    assert "nothing to mend: signals and configuration agree" in told
+    assert "nothing found to mend, but this motion tells too little of the torques" in told
 
 
 def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,9 +44,22 @@ def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: p
     tree["/**"]["ros__parameters"] |= mend
     file.write_text(yaml.safe_dump(tree), encoding="utf-8")
     assert main(["check", str(bag), "--config", str(file)]) == 0
+    assert "nothing to mend: signals and configuration agree" in capsys.readouterr().out
     assert main(["replay", str(bag), "--config", str(file), "--out", str(tmp_path / "out")]) == 0
     mass = read_result(tmp_path / "out")["parameters"][0]
     assert mass["lower"] <= gen3.theta[0] <= mass["upper"]
+
+
+def test_a_joint_that_rests_has_a_dash_for_what_it_does_not_tell(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = gen3.samples(10.0 + np.arange(400) / 200.0)
+    rests = np.arange(7) == 6
+    still = replace(samples, q=np.where(rests, 0.3, samples.q), qd=np.where(rests, 0.0, samples.qd))
+    main(["check", str(record(tmp_path / "bag", still)), *PAPER])
+    told = capsys.readouterr().out
+    assert next(line for line in told.splitlines() if line.startswith("joint_7")).split()[3] == "-"
+    assert "nan" not in told
 
 
 def test_turns_of_positions_in_degrees_are_not_taken_for_jumps(

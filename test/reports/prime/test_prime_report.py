@@ -18,6 +18,7 @@ from shared.legged_log import average_forces as slow_average
 from shared.legged_readings import START, feed_all, make_session, record
 from shared.report_pages import without_scripts
 
+from sysid_nodes.cli.prime.replay import summary_line
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.logs import BagWriter
 from sysid_nodes.reports.files import read_document
@@ -251,6 +252,26 @@ def test_a_result_is_valid_and_survives_its_file(
     # what a live node saves is a result as well
     del document["run"]
     validate_prime(document)
+
+
+def test_forces_that_are_not_observed_are_no_values(
+    fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As without any torque: null in the file, words in message, page and summary; that a foot is down stays."""
+    session, truth = fed[0], truth_of(series)
+    blank = replace(series, force=np.full_like(series.force, np.nan), force_sigma=np.full_like(series.force, np.nan))
+    assert session.estimate is not None
+    contacts = replace(session.estimate.contacts, force=np.full_like(session.estimate.contacts.force, np.nan))
+    monkeypatch.setattr(session, "_estimate", replace(session.estimate, contacts=contacts))
+    document = document_of(session, blank, truth=truth)
+    validate_prime(document)
+    foot, found = document["run"]["feet"][0], document["run"]["truth"]
+    assert (foot["on_ground"], foot["mean_force"], foot["peak_force"]) == (1.0, None, None)
+    assert found["force_error"] is None and found["force_rms"] is None and found["contact_f1"] is not None
+    assert "forces are not observed" in document["message"]
+    assert "forces are not observed" in summary_line(document)
+    assert "forces are not observed" not in summary_line(document_of(fed[0], series))
+    assert "Not observed: without any reading of a torque" in render_prime_report(document, blank, truth, ROBOT)
 
 
 def test_sigmas_are_raised_at_once(

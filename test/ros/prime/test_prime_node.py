@@ -20,7 +20,7 @@ from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from online_sysid.srv import Save
 from sensor_msgs.msg import Imu, JointState
-from shared.legged_readings import FAST, START, make_session, record, spoilt
+from shared.legged_readings import FAST, START, StillHorizon, leaning, make_session, record, spoilt
 from shared.low_state import GoLowState
 from shared.refusal import check_that_configuring_says
 from std_srvs.srv import Trigger
@@ -155,6 +155,29 @@ def test_a_poisoned_stream_is_named_in_status_and_diagnostics(bench: Any) -> Non
     assert PrimeStatus.GOOD in statuses
     assert PrimeStatus.DEGRADED in statuses
     assert all(np.isfinite(contact.force.z) for message in forces for contact in message.contacts)
+
+
+def test_a_fall_is_said_until_the_robot_stands_or_the_node_is_reset(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Messages, diagnostics and one line of the node's log; what costs nothing estimates."""
+    monkeypatch.setattr(prime_estimator, "make_horizon", lambda robot, _: StillHorizon(robot))
+    node = estimator(bench)
+    said: list[str] = []
+    monkeypatch.setattr(node, "_warn", said.append)
+    bench.start(node)
+    forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))
+    reports = bench.listen(DiagnosticArray, "/diagnostics")
+    Robot(bench, node).play(leaning(record(1.5)[0], lambda t: float(np.interp(t, [0.5, 0.9], [0.0, 1.6]))))
+    bench.until(lambda: reports and values(reports[-1]).get("fault of robot") == "fallen")
+    assert reports[-1].status[0].level == DiagnosticStatus.ERROR
+    assert "the robot has fallen: its base leans by up to" in values(reports[-1])["finding"]
+    assert len([line for line in said if "the robot has fallen" in line]) == 1
+    bench.until(lambda: forces and forces[-1].status == PrimeStatus.DOUBTFUL)
+    statuses = [message.status for message in forces if message.status != PrimeStatus.STARTING]
+    assert statuses == sorted(statuses), "GOOD before it, and never again"
+    assert bench.call(Trigger, "/prime_estimator/reset", Trigger.Request()).success
+    assert not node._live._session.judgement.fallen
 
 
 def test_silence_of_all_streams_is_published_as_lost(bench: Any) -> None:

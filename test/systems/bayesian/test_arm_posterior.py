@@ -34,9 +34,9 @@ def test_a_prior_is_as_wide_as_what_is_stated() -> None:
     centre, radius = (part[60:].reshape(-1, 6) for part in known_box(load_robot("ur10"), KNOWN))
     for row, name in enumerate(("coulomb", "viscous", "armature", "offset")):
         np.testing.assert_allclose(own.mean[own.joint(name)], centre[row])
-        np.testing.assert_allclose(own.sigma[own.joint(name)], radius[row].max() / np.sqrt(3.0))
-    np.testing.assert_allclose(own.sigma[own.joint("gain")], 0.2 / np.sqrt(3.0))  # relative, about one
-    np.testing.assert_allclose(own.sigma[own.joint("load_friction")], 0.15 / np.sqrt(3.0))
+        np.testing.assert_allclose(own.sigma[own.joint(name)], radius[row].max())
+    np.testing.assert_allclose(own.sigma[own.joint("gain")], 0.2)  # relative, about one
+    np.testing.assert_allclose(own.sigma[own.joint("load_friction")], 0.15)
     assert config.step == pytest.approx(0.01)
     np.testing.assert_array_equal(own.viscous_power, KNOWN.viscous_power)
     assert len(own.free) == 16 * 6

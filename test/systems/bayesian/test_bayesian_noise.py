@@ -8,11 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.bayesian_log import CONFIG, leg
-from sysid_nodes.systems.bayesian import MechanismLog
+from benchmarks.bayesian_log import CONFIG, NOISE, leg, leg_log, leg_run
+from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian.config import SearchConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.noise import lasting_covariance, lasting_lags, noise_growth, pool_noise, pool_stated
+from sysid_nodes.systems.bayesian.noise import (
+    lasting_covariance,
+    lasting_lags,
+    noise_growth,
+    pool_noise,
+    pool_stated,
+    quietest,
+)
 from sysid_nodes.systems.bayesian.turning import turns
 
 COUNT, KEEPS = 600, 0.8
@@ -88,3 +96,25 @@ def test_stages_in_which_friction_turns() -> None:
             assert found.sum() <= (8 * expected.sum() if turned else 4 * len(motors))
     rest = Estimate(np.zeros((count, 4)), np.zeros((count, 2)), mechanism.parameters.mean)
     assert turns(mechanism, log, rest).all(), "what holds a joint that stands still is anything up to its dry friction"
+
+
+def test_a_short_log_s_noise_begins_with_what_readings_scatter_by() -> None:
+    """Neither above it nor, where they were said to be better, below; one that was not read stays as it is."""
+    rng = np.random.default_rng(2)
+    position, torque = 1e-4 * rng.standard_normal((200, 2)), 0.05 * rng.standard_normal((200, 2))
+    torque[:, 1] = np.nan
+    log = MechanismLog(0.0, 0.01, position, torque, np.full(200, np.nan))
+    loud = quietest(Noise(np.array([1e-2, 1e-6]), np.array([3.0, 3.0]), 0.01, 5.0), log)
+    # the scatter of 200 readings is told to a twentieth or so
+    np.testing.assert_allclose(loud.position, [1e-4, 1e-6], rtol=0.2)
+    np.testing.assert_allclose(loud.torque, [0.05, 3.0], rtol=0.2)
+    assert (loud.passive, loud.power) == (0.01, 5.0)
+
+
+def test_a_short_log_s_noise_that_is_stated_too_large_comes_down() -> None:
+    """Of stages of five readings; from thirty times as much it would stay at twice what it is."""
+    stated = replace(CONFIG.noise, position=30.0 * NOISE[0], torque=30.0 * NOISE[1], power=30.0 * NOISE[2])
+    config = replace(CONFIG, held_out=0.0, search=SearchConfig(starts=1), noise=stated)
+    result = identify(leg_log(leg_run(1, 2.0)[1]).part(0, 60), leg(), config)
+    found = next(level.estimated for level in result.noise if level.name == "torque of hip")
+    assert found < 1.5 * NOISE[1] / np.sqrt(5.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +13,19 @@ import pytest
 
 from benchmarks.bayesian_coverage import trial
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import true_mechanism
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian import MechanismLog, identify
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
-from sysid_nodes.systems.bayesian.contradictions import _unexplained_joints, far_from_prior
-from sysid_nodes.systems.bayesian.descent import fit
+from sysid_nodes.systems.bayesian.contradictions import _beyond_prior, _unexplained_joints, far_from_prior, too_short
+from sysid_nodes.systems.bayesian.descent import Fitted, fit, stated_noise
 from sysid_nodes.systems.bayesian.knowledge import Readings
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
-from sysid_nodes.systems.bayesian.noise import Correlation
+from sysid_nodes.systems.bayesian.noise import Correlation, pool_stated
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 
 Array = npt.NDArray[np.float64]
 Change = Callable[[MechanismLog], MechanismLog]
@@ -70,7 +74,7 @@ def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:
 def test_a_torque_that_never_changes_is_refused() -> None:
     log = read(SHORT)
     log.torque[:, 1] = 0.3
-    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 N m throughout while it moves: stuck"):
+    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"):
         identified(log)
 
 
@@ -90,6 +94,52 @@ def test_what_is_much_more_than_readings_scatter_by_is_the_model_s(turned: float
     assert _unexplained_joints(fitted, white, Readings.of(log.torque, None)) == missed
 
 
+@cache
+def fitted_arm() -> tuple[Fitted, Array]:
+    """A double pendulum's problem with nothing fitted, and torques that are used of each motor."""
+    own = bench_robot("pendulum")
+    mechanism, t = true_mechanism(own), 0.01 * np.arange(102.0)
+    q = np.stack([np.sin(3.0 * t), np.cos(4.0 * t)], axis=1)
+    noise = 0.1 * np.random.default_rng(0).standard_normal(q.shape)
+    log = MechanismLog(0.0, 0.01, q, np.sin(5.0 * q) + noise, np.full(len(t), np.nan))
+    stated = stated_noise(mechanism, own.config)
+    turning = np.zeros((100, 2), dtype=bool)
+    problem = MechanismProblem(mechanism, log, replace(stated, torque=np.full(2, 0.1)), turning)
+    return Fitted(problem, None, pool_stated(stated), None, True, q), np.full(2, 100.0)  # type: ignore[arg-type]
+
+
+def told(count: int) -> ParameterPosterior:
+    """Of so many coordinates."""
+    own = fitted_arm()[0].problem.mechanism.parameters
+    p, end = len(own.free), np.full(len(own.free), np.inf)
+    left = np.where(np.arange(p) < count, 0.1, 1.0)
+    return ParameterPosterior(np.zeros(p), np.diag(left * own.sigma[own.free] ** 2), -end, end)
+
+
+@pytest.mark.parametrize(("errors", "said"), [(12.9, True), (13.1, False)])
+def test_errors_that_are_left_beyond_the_constants(errors: float, said: bool) -> None:
+    """Eight tell how large errors are: five constants are told here."""
+    fitted, used = fitted_arm()
+    kept = Correlation(2.0 * used / errors, 1.0, np.zeros((0, 0)))
+    assert ("independent errors beside 5 constants" in too_short(fitted, kept, told(5))) is said
+
+
+@pytest.mark.parametrize(
+    ("errors", "noise", "said"),
+    [
+        (5.9, 0.3, True),
+        (6.1, 0.3, False),  # six tell for how long they last
+        (5.9, 0.15, False),  # what is less than twice as loud as readings scatter is no error of the model
+    ],
+)
+def test_a_joint_whose_errors_last_as_long_as_the_log(errors: float, noise: float, said: bool) -> None:
+    fitted, used = fitted_arm()
+    problem = replace(fitted.problem, noise=replace(fitted.problem.noise, torque=np.array([0.1, noise])))
+    kept = Correlation(used / [100.0, errors], 1.0, np.zeros((0, 0)))
+    words = "what the model misses lasts about as long as the log at 'joint2'"
+    assert (words in too_short(replace(fitted, problem=problem), kept, told(1))) is said
+
+
 @pytest.mark.parametrize(
     ("off", "left", "said"), [(1.0, 0.01, False), (2.0, 0.01, True), (2.0, 0.9, True), (0.3, 0.9, False)]
 )
@@ -104,3 +154,18 @@ def test_constants_far_from_the_prior_all_together_are_said(off: float, left: fl
 def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
     """Priors of friction, which is never less than nothing, would have it that torques were read twice as large."""
     assert trial(1, "noise stated 30 times too large", 4.0)["status"] == BayesianStatus.FOUND.name
+
+
+@pytest.mark.parametrize(
+    ("off", "group", "said"), [(2.0, "inertia", False), (7.0, "inertia", True), (0.0, "drive", True)]
+)
+def test_what_no_honest_prior_allows_to_a_constant(off: float, group: str, said: bool) -> None:
+    """Of a link, six sigmas of its coordinates: a product of inertia may be eight of its own where none is three."""
+    own = build_mechanism(leg(), CONFIG, power=True).parameters
+    x = own.mean.copy()
+    x[own.body(0)] += off * own.sigma[own.body(0)]
+    link = own.links[0]
+    prior, posterior = (0.0, 1.0, -2.0, 2.0), (8.0, 0.1, 7.8, 8.2)
+    far = PosteriorParameter(f"{link}.Ixz", "kg m2", group, *prior, *posterior, 0.1, "observed", False)
+    near = replace(far, name=f"{link}.Ixy", mean=3.0)
+    assert _beyond_prior((near, far), own, x) == (far if said else None)

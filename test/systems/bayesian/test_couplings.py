@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -16,11 +17,13 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import build_robot
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.config import BayesianConfig, DrivePriorConfig, MechanismConfig, SearchConfig
-from sysid_nodes.systems.bayesian.estimate import Estimate
+from sysid_nodes.systems.bayesian.coupling_signs import coupled_joints
+from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.held_out import _regressor
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
-from sysid_nodes.systems.bayesian.problem import GROUPS
+from sysid_nodes.systems.bayesian.noise import Correlation
+from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 from sysid_nodes.systems.bayesian.turning import turns
 
 TURNS = 0.7
@@ -168,3 +171,21 @@ def test_errors_that_follow_another_motor_are_told_of() -> None:
 def test_bad_couplings(words: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build_mechanism(leg(), replace(CONFIG, mechanism=replace(CONFIG.mechanism, couplings=words)), power=False)
+
+
+def test_errors_that_follow_the_motor_s_own_torque_are_no_coupling() -> None:
+    """Readings of which one is three quarters of what it should be, all along."""
+    mechanism, t = wrist(()), 0.01 * np.arange(300.0)
+    q = 0.8 * np.sin(t[:, None] * [4.1, 2.7] + [0.3, 1.1])
+    none = np.zeros((300, 2))
+    log = MechanismLog(0.0, 0.01, q, none, np.full(300, np.nan))
+    at = Estimate(q, np.zeros((300, 0)), mechanism.parameters.mean)
+    noise = Noise(np.full(2, 1e-4), np.full(2, 0.1), 0.01, 1.0)
+    problem = MechanismProblem(mechanism, log, noise, np.zeros((298, 2), dtype=bool))
+    read = none.copy()
+    read[1:-1] = mechanism.torque(problem.motion(at), at.x) * [0.75, 1.0]
+    problem = replace(problem, log=replace(log, torque=read))
+    best = SimpleNamespace(point=SimpleNamespace(point=at))
+    fitted = SimpleNamespace(problem=problem, found=SimpleNamespace(best=best))
+    kept = Correlation(np.array([10.0, 1.0]), 1.0, np.zeros((0, 0)))
+    assert coupled_joints(fitted, kept) == ()  # type: ignore[arg-type]

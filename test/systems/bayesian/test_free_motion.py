@@ -55,6 +55,8 @@ def test_an_arm_that_swings_freely_is_identified() -> None:
     truth, log = free_log(3, CASE, SECONDS)
     right, wrong = (identified(log, acts_on) for acts_on in (MOTION, READINGS))
     assert right.status.trusted
+    assert any("turned round or swapped would hardly be noticed" in text for text in right.findings)
+    assert not any("would hardly be noticed" in text for text in wrong.findings)
     size, far = (float(np.sqrt(np.mean(off(result, truth) ** 2))) for result in (right, wrong))
     assert size < 1.3
     assert not wrong.status.trusted or far > 1.8

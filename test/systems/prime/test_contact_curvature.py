@@ -24,7 +24,7 @@ def rows(law: ContactLaw, w: np.ndarray) -> tuple[Blocks, Blocks]:
     slip = 0.05 * rng.normal(size=(COUNT, CONTACTS, 2))
     still = {"gap_jacobian": np.zeros((COUNT + 2, CONTACTS, SIZE))}
     still["slip_jacobian"] = np.zeros((COUNT, CONTACTS, 2, 3, SIZE))
-    contact = law.blocks(w, ContactMotion(gap=gap, slip=slip, **still), 0, 1)
+    contact = law.blocks(np.pad(w, ((1, 1), (0, 0), (0, 0))), ContactMotion(gap=gap, slip=slip, **still), 0, 1)
     by_force = columns.reshape(COUNT, SIZE, CONTACTS, 3).transpose(0, 2, 1, 3)
     local = (by_force @ law.force_jacobian(w)).transpose(0, 2, 1, 3).reshape(COUNT, SIZE, -1)
     residual = wanted + np.einsum("kvi,ki->kv", columns, law.force(w).reshape(COUNT, -1))

@@ -89,6 +89,7 @@ def test_compiled_curvature_is_the_reference(name: str) -> None:
 def test_the_linear_model_in_pieces_is_that_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """To rounding, of pieces of a stage each, all constants or some of them free, sensors and their losses included."""
     monkeypatch.setattr(inner, "_CACHED", 1)
+    monkeypatch.setattr(inner, "_FEWEST", 1)
     compiled, reference, point = both("go2", "coulomb", 0.05)
     for problem in (compiled, compiled.fix_constants(), reference):
         groups, layout, shapes = problem.linearise(point), problem.layout, problem.shapes()

@@ -43,11 +43,14 @@ def test_drives_that_are_not_what_they_say_are_in_the_sigma(log: LeggedLog, gain
     assert body.observed[0]
 
 
-def test_without_torques_no_mass_is_observed(log: LeggedLog) -> None:
-    body = solve(log, torques=False).bodies[0]
+def test_without_torques_no_mass_and_no_force_is_observed(log: LeggedLog) -> None:
+    found = solve(log, torques=False)
+    (body,) = found.bodies
     assert not body.observed.any()
     assert not body.com_observed.any()
     assert body.unobserved[0] == "m"
+    assert np.isnan(found.contacts.force).all() and np.isnan(found.contacts.force_sigma).all()
+    assert np.mean(found.contacts.on_ground[1:-1] == (log.force[1:-1, :, 2] > 2.0)) > 0.9, "which feet bear is told"
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
-from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances, noise_weights
+from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances, noise_weights, observed_noise
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import solve_by_continuation
+from sysid_nodes.systems.prime.full_information import estimate_motion, solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.noise_variances import ObservedVariances, near_contact_change, observed_variances
 from sysid_nodes.systems.prime.noise_weights import weigh_readings
@@ -103,6 +103,21 @@ def test_sigmas_do_not_follow_what_is_stated(trot: Trot) -> None:
 
     assert sigma(wrong, slice(6, None)) == pytest.approx(sigma(right, slice(6, None)), rel=0.1)
     assert sigma(wrong, slice(0, 3)) == pytest.approx(sigma(right, slice(0, 3)), rel=0.1)
+
+
+def test_noise_in_common_with_neighbours_moves_the_base(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its place integrates accelerations twice: it errs by more than by noise of each stage alone.
+
+    In walks of 4 s by 7 % along the ground and 15 % in height; in the 0.8 s here poses alone know it nearly as well.
+    """
+    model, steps = build_model(trot.log.robot, PrimeConfig()), trot.log.steps
+    found = estimate_motion(model, steps.times, steps.samples)
+    monkeypatch.setattr(observed_noise, "TRIANGLE", 0.0)
+    alone = estimate_motion(model, steps.times, steps.samples)
+    middle = len(found.q) // 2
+    more = np.sqrt(np.diag(found.q_covariance[middle]) / np.diag(alone.q_covariance[middle]))
+    assert 1.02 < more[2] < 1.25
+    assert np.all(more > 1.0 - 1e-9)
 
 
 def test_truth_is_within_what_is_claimed(trot: Trot) -> None:

@@ -66,6 +66,12 @@ CASES = {
         ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
         {"F_HFE": 0.6, "F_KFE": -1.2, "H_HFE": -0.6, "H_KFE": 1.2},
     ),
+    "laikago": Case("laikago_description/urdf/laikago.urdf", UNITREE, BENT),
+    "hyq": Case(
+        "hyq_description/robots/hyq_no_sensors.urdf",
+        ("lf_foot", "lh_foot", "rf_foot", "rh_foot"),
+        {"f_hfe": 0.75, "f_kfe": -1.5, "h_hfe": -0.75, "h_kfe": 1.5},
+    ),
     # Bipeds without balance fall, slowly at first.
     "bolt": Case("bolt_description/robots/bolt.urdf", ("FL_FOOT", "FR_FOOT"), {"HFE": 0.5, "KFE": -1.0}, 0.5),
     "g1": Case(

@@ -20,6 +20,7 @@ from sysid_nodes.systems.prime import ContactConfig, InertiaConfig, PrimeConfig,
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.parameter_step import curved_step
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
+from sysid_nodes.systems.prime.sensing import LINEAR
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 STAGES = 5
@@ -93,6 +94,34 @@ def test_every_derivative(law: str, rotors: bool) -> None:
             np.testing.assert_allclose(
                 found, numeric, atol=3e-6 * (1.0 + np.abs(numeric).max()), err_msg=f"{name} by {kind} {index}"
             )
+
+
+def test_sensors_that_are_linearised_once() -> None:
+    """Their derivatives are those of another point as well, but not of readings of other weights."""
+    problem, point = problem_and_point(config())
+    rng, layout = np.random.default_rng(1), problem.layout
+    other = problem.move_point(
+        point,
+        0.1 * rng.normal(size=(layout.stages, layout.size)),
+        0.01 * rng.normal(size=layout.parameters),
+        np.zeros((layout.stages, layout.local)),
+    )
+    once = [readings for readings in problem.readings if readings.sensor.name in LINEAR]
+    assert len(once) == len(LINEAR)
+    motion = problem.evaluate(other).motion
+    for readings in once:
+        readings.blocks(point, problem.evaluate(point).motion)
+        found, fresh = readings.blocks(other, motion), replace(readings).blocks(other, motion)
+        np.testing.assert_array_equal(found.residual, fresh.residual)
+        # Zeros may have another sign.
+        np.testing.assert_array_equal(found.jacobian, fresh.jacobian)
+        assert (found.parameter_jacobian is None) == (fresh.parameter_jacobian is None)
+        if found.parameter_jacobian is not None and fresh.parameter_jacobian is not None:
+            np.testing.assert_array_equal(found.parameter_jacobian, fresh.parameter_jacobian)
+        samples = replace(readings.samples, weights=2.0 * readings.samples.weights)
+        np.testing.assert_array_equal(
+            replace(readings, samples=samples).blocks(other, motion).jacobian, 2.0 * found.jacobian
+        )
 
 
 def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:

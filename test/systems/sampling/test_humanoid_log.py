@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated G1 whose drives have the gains of its file: at the truth, simulations follow its readings."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,27 +17,41 @@ from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import settle_starts
 
 LENGTH = 41
+STIFFNESS = (100.0, 100.0, 100.0, 100.0, 40.0, 40.0, 100.0, 100.0, 100.0, 40.0, 40.0, 40.0, 40.0, 20.0, 20.0, 20.0)
+DAMPING = (2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.5, 1.5, 0.6, 0.6, 0.6, 0.6, 0.4, 0.4, 0.4)
+"""Of the robot's drives, as the file has to have them."""
 
 
 def test_clips_of_a_loaded_humanoid_fit_its_true_torso_and_not_the_nominal_one():
     config = load_yaml(SamplingSessionConfig, Path("config/g1_sampling.yaml")).sampling
-    gains = {"drive.stiffness": config.drive.stiffness, "drive.damping": config.drive.damping}
+    gains = {"drive.stiffness": STIFFNESS, "drive.damping": DAMPING}
     load = {"load.mass": 3.0, "load.position": (0.05, 0.0, 0.15), "drive.strength": (0.0,)}
     readings, sim = walking_readings(1.2, robot="g1", **load, **gains)
+    assert config.horizons.lead == pytest.approx(0.02), "or its soles settle within what is compared"
+    found = misfits(config, readings, sim)
+    assert found["true"] < 1.3, (
+        "noise, and a start that is not settled to the end; 1.6 with legs of 0.8 times the stiffness"
+    )
+    assert found["nominal"] > 1.2 * found["true"]
+    # Soles creep in longer steps. Where they do, clips fit by a tenth or more worse.
+    assert found["true"] < 0.95 * misfits(replace(config, step=0.002), readings, sim)["true"]
+    assert sim.truth.theta[0] == pytest.approx(10.817, abs=1e-3)
+
+
+def misfits(config, readings, sim):
+    """Median of the clips' residuals in units of the stated noise, with the true torso and with the nominal one."""
     log = motion_log(readings, config.step)
-    own = prepare(log, sim.robot, config)
+    own, length = prepare(log, sim.robot, config), round(LENGTH * 0.001 / config.step)
     assert own.unknowns.links == ("torso_link",)
     assert not [name for name in own.unknowns.index if name.startswith("saturation")]
     true = own.unknowns.column("guess")
     true[:10] = parameters_to_log_cholesky(sim.truth.theta)
     for axis, bias in zip("xyz", sim.truth.gyro_bias, strict=True):
         true[own.unknowns.index[f"gyro_bias_{axis}"]] = bias
-    first = place_clips(log, LENGTH, 4, np.random.default_rng(3))
-    problem = ClipProblem(log, config.noise, own.unknowns, own.simulator, first, LENGTH, own.guess.at(first))
+    first = place_clips(log, length, 4, np.random.default_rng(3))
+    problem = ClipProblem(log, config.noise, own.unknowns, own.simulator, first, length, own.guess.at(first))
     misfit = {}
     for name, vector in {"true": true, "nominal": own.unknowns.column("guess")}.items():
         residual = settle_starts(problem, vector, 6).residual
         misfit[name] = np.median(np.sqrt((residual**2).sum(axis=1) / (residual != 0.0).sum(axis=1)))
-    assert misfit["true"] < 1.5, "noise, and a start that is not settled to the end"
-    assert misfit["nominal"] > 1.2 * misfit["true"]
-    assert sim.truth.theta[0] == pytest.approx(10.817, abs=1e-3)
+    return misfit

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whole identifications, as small as they can be; benchmarks.sampling_truth has those that mean something."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
+from sysid_nodes.systems.sampling.findings import told
 from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import solve_clips
+from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
 SMALL = {
@@ -228,8 +232,28 @@ def test_a_log_that_is_too_short_is_refused(walk):
 def test_a_cluster_is_asked_for_by_its_address_and_instead_of_processes(walk):
     with pytest.raises(InputError, match="nonsense://x: no Dask scheduler answers"):
         prepare(walk.log, ROBOT, from_flat(SamplingConfig, {"scheduler": "nonsense://x"}))
-    with pytest.raises(ConfigError, match="'processes' and 'scheduler' exclude one another"):
-        from_flat(SamplingConfig, {"scheduler": "tcp://x:8786", "processes": 2})
+    for two in ({"scheduler": "tcp://x:8786", "processes": 2}, {"processes": 2, "device": "cpu"}):
+        with pytest.raises(ConfigError, match="'processes', 'scheduler' and 'device' exclude one another"):
+            from_flat(SamplingConfig, two)
+
+
+@pytest.mark.parametrize(("bent", "known", "said"), [(0.1, 1.0, True), (0.01, 1.0, False), (0.1, np.nan, False)])
+def test_gears_that_bend_are_told_as_no_interval_holds_another_law_of_it(bent, known, said):
+    """Not of the paper's method, which has no intervals."""
+    unknowns = Unknowns(ROBOT, SamplingConfig())
+    vector = unknowns.column("guess")
+    vector[unknowns.index["bristle_friction"]] = bent
+    fit = SimpleNamespace(converged=True, vector=vector, covariance=known * np.eye(len(vector)))
+    log = SimpleNamespace(faults=(), usable=np.ones(9, dtype=bool))
+    found = told(log, fit, {}, unknowns)
+    assert [words.startswith("gears bend before they slide (0.10 N m)") for words in found] == [True] * said
+
+
+def test_a_device_that_cannot_be_had_is_one_line(walk, monkeypatch):
+    on_device = from_flat(SamplingConfig, {"device": "nonsense"})
+    monkeypatch.setitem(sys.modules, "mujoco_warp", None)
+    with pytest.raises(ConfigError, match=r"'device' needs mujoco-warp; pip install 'sysid-nodes\[warp\]'"):
+        prepare(walk.log, ROBOT, on_device)
 
 
 def test_a_lead_as_long_as_clips_is_refused():

@@ -78,6 +78,7 @@ class ArmCheck:
         levels: of the noise; likewise.
         excitation: how well this motion tells the body's parameters; None without a fit.
         findings: what contradicts the configuration, with what would mend it.
+        long: enough moves for torques' signs and units to be judged by all that they tell, not by gravity alone.
     """
 
     samples: JointSamples
@@ -88,6 +89,7 @@ class ArmCheck:
     levels: NoiseLevels | None = None
     excitation: Excitation | None = None
     findings: tuple[Finding, ...] = field(default=())
+    long: bool = False
 
 
 def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, *, thorough: bool = True) -> ArmCheck:
@@ -128,7 +130,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         if not findings and signals.stride == 1:  # of a thinned record nobody knows a window's mean torque
             findings += noise_finding(fit, allowed, robot, config, samples, edges)
     if not thorough:
-        return ArmCheck(samples, units, fit, means, findings=tuple(findings))
+        return ArmCheck(samples, units, fit, means, findings=tuple(findings), long=long)
     delay = torque_delay(samples, means, means.rigid(theta), body)
     findings += _delay_finding(delay, config, start) if long and delay is not None else []
     return ArmCheck(
@@ -136,6 +138,7 @@ def check_arm(robot: Robot, config: IntervalIdentifierConfig, signals: Signals, 
         noise_levels(samples, max_gap),
         body_excitation(means, fit, body, config.prior.bounds),
         tuple(findings),
+        long,
     )  # fmt: skip
 
 

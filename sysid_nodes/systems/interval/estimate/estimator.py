@@ -123,7 +123,13 @@ class StatisticalEstimator:
         return project(np.asarray(np.linalg.inv(covariance)), self._fit.point[body], bounds)
 
     def estimate(self, bounds: Bounds) -> Estimate | None:
-        """Confidence intervals inside the bounds and what was estimated with the body; None before any data."""
+        """Confidence intervals inside the bounds and what was estimated with the body; None before any data.
+
+        Where the fit leaves the bounds, or is no physical body, its interval hardly meets what is possible, and looks
+        the surer the worse it fits (M. Mandelkern, Setting confidence intervals for bounded parameters, Stat. Sci. 17,
+        2002). The nominal body, the nearest that is possible, is off by no more than the fit in the fit's own metric;
+        so the interval is as wide about both.
+        """
         if self._fit is None:
             return None
         fit, n = self._fit, self._unknowns.joints
@@ -133,8 +139,8 @@ class StatisticalEstimator:
         error += fit.systematic(self._box)[-10:]
         point = fit.point[-10:]
         return Estimate(
-            lower=np.clip(np.minimum(point - error, nominal), bounds.lower, bounds.upper),
-            upper=np.clip(np.maximum(point + error, nominal), bounds.lower, bounds.upper),
+            lower=np.clip(np.minimum(point, nominal) - error, bounds.lower, bounds.upper),
+            upper=np.clip(np.maximum(point, nominal) + error, bounds.lower, bounds.upper),
             coulomb=fit.point[10 * n : 11 * n],
             viscous=fit.point[11 * n : 12 * n],
             offset=fit.point[13 * n : 14 * n],

@@ -9,16 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.results.exploration import Posterior
-from sysid_nodes.rollouts import Simulations, Variants, WalkingPolicy, Walks, walk
-from sysid_nodes.rollouts.walking import Memory
+from sysid_nodes.rollouts import CommandedPolicy, DrivenSimulations, Variants, Walks, walk
+from sysid_nodes.rollouts.policy import Memory
 from sysid_nodes.systems.sampling.exploration.criteria import invert
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
-
-_POSTURE = (0.0, 0.8, -1.6)  # of a leg that stands [rad]
 
 
 def draw(posterior: Posterior, unknowns: Unknowns, count: int, rng: np.random.Generator) -> list[Array]:
@@ -58,7 +56,7 @@ class Crowd:
         variants: (R) their parameters.
     """
 
-    def __init__(self, simulations: Simulations, policy: WalkingPolicy, variants: Variants) -> None:
+    def __init__(self, simulations: DrivenSimulations, policy: CommandedPolicy, variants: Variants) -> None:
         self._simulations, self._policy, self._variants = simulations, policy, variants
 
     def __len__(self) -> int:
@@ -66,11 +64,11 @@ class Crowd:
 
     def settle(self, height: float, duration: float) -> Places:
         """Where all of them are once they have stood for a duration [s]."""
-        posture, n = np.tile(_POSTURE, 4), self._simulations.joints
+        n = self._simulations.joints
         start = np.zeros((len(self), 13 + 2 * n))
-        start[:, 3], start[:, 7 : 7 + n] = 1.0, posture
-        start[:, 2] = self._policy.standing_height(posture)
-        least = max(duration, self._policy.config.period)
+        start[:, 3], start[:, 7 : 7 + n] = 1.0, self._policy.posture
+        start[:, 2] = self._policy.standing_height
+        least = max(duration, self._policy.period)
         standing = CommandCurves.standing(len(self), height)
         return Places.after(self._walk(np.arange(len(self)), start, None, standing, least, 50))
 
@@ -106,6 +104,6 @@ class Crowd:
 def _join(parts: list[Walks]) -> Walks:
     if len(parts) == 1:
         return parts[0]
-    memory = Memory(*(np.concatenate([getattr(p.memory, f.name) for p in parts]) for f in fields(Memory)))
+    memory = type(parts[0].memory).join([part.memory for part in parts])
     own = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Walks) if f.name != "memory"}
     return Walks(**own, memory=memory)

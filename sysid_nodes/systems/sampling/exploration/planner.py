@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
-from sysid_nodes.rollouts import GAITS, Simulations, WalkingPolicy
+from sysid_nodes.rollouts import GAITS, commanded_policy
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -28,7 +28,7 @@ from sysid_nodes.systems.sampling.exploration.forecast import Forecast
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
 from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
-from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model
+from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model, simulations
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -90,13 +90,13 @@ class ExplorationPlanner:
         if tuple(unknowns.index) != posterior.names:
             raise ConfigError("the estimate is of other parameters than this configuration has")
         drive = nominal_drive(robot, sampling)
-        policy = WalkingPolicy(robot, drive, config.walking)
+        policy = commanded_policy(robot, drive, config.walking)
         model = nominal_model(robot, sampling, sampling.step)
-        simulations = Simulations(model, drive, threads=sampling.threads, capacity=_ROOM)
+        room = simulations(model, drive, sampling, _ROOM)
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
-        self.crowd = Crowd(simulations, policy, unknowns.variants([posterior.values, *drawn]))
+        self.crowd = Crowd(room, policy, unknowns.variants([posterior.values, *drawn]))
         finer = finer_simulations(robot, sampling, drive)
-        self.forecast = Forecast(sampling, config, posterior, unknowns, simulations, finer)
+        self.forecast = Forecast(sampling, config, posterior, unknowns, room, finer)
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
         self._search = SegmentSearch(
             self.crowd,

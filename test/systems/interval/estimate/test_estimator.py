@@ -123,6 +123,24 @@ def test_an_interval_lies_in_the_proven_one_and_has_the_nominal_in_it() -> None:
     assert ((found.lower <= result.nominal) & (result.nominal <= found.upper)).all()
 
 
+def test_bounds_that_the_fit_leaves_make_it_no_surer() -> None:
+    """Were its own interval cut to what is possible, one that misses all of that would leave a single value."""
+    rng = np.random.default_rng(1)
+    centre, radius = known_box(arm := bare_arm(rng, UNSURE).robot, UNSURE.known_robot)
+    unknowns = identify_payload(6, 5, centre, radius, UNSURE.prior.bounds)
+    found = StatisticalEstimator(unknowns, before_any_data(unknowns, np.full(6, 0.1)))
+    samples = loaded(bare_arm(rng, UNSURE), LOAD, SineMotion.random(rng, 6)).samples(np.arange(0.0, 8.0, 0.01))
+    found.add(run_rows(arm, UNSURE, Run(noisy(samples, correlated(rng, samples.tau.shape)), 0.0, "run"), unknowns))
+    inside = found.estimate(UNSURE.prior.bounds)
+    assert inside is not None
+    width = inside.upper[0] - inside.lower[0]
+    lower = UNSURE.prior.bounds.lower.copy()
+    lower[0] = inside.upper[0] + width
+    beyond = found.estimate(Bounds(lower, UNSURE.prior.bounds.upper))
+    assert beyond is not None
+    assert beyond.upper[0] - beyond.lower[0] > 0.4 * width
+
+
 def test_outliers_do_not_move_it() -> None:
     rng = np.random.default_rng(7)
     error = correlated(rng, (2000, 6), 0.3)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from shared.exploration import PLAN_OPTIONS, posterior_of
+from shared.linear_policy import leaning_policy
 
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError
@@ -96,6 +97,16 @@ def test_a_robot_that_comes_to_harm_is_watched_and_another_segment_taken(monkeyp
     assert not found.vetting.faults
     np.testing.assert_array_equal(found.points[0], seen[1].points[0, 0])
     assert (found.points[0] != seen[0].points[0, 0]).any()
+
+
+def test_a_trained_policy_can_obey_in_place_of_the_scripted_one(tmp_path):
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    file = leaning_policy(tmp_path / "lean.onnx")
+    found = planner(**{"walking.policy": str(file), "commands.gaits": "stand"}).plan()
+    assert not found.vetting.faults
+    assert found.vetting.draws == 4
+    assert found.vetting.reach > 5.0 * planner(**{"commands.gaits": "stand"}).plan().vetting.reach, "it holds no place"
 
 
 def test_a_plan_by_chance_is_vetted_alike_and_another_one_for_every_number():

@@ -15,7 +15,7 @@ from sysid_nodes.reports.files import REPORT_NAME, RESULT_NAME
 from sysid_nodes.reports.json_text import encode
 from sysid_nodes.reports.page import template
 from sysid_nodes.reports.schema import SCHEMA
-from sysid_nodes.systems.interval.torque_models import TorqueComparison
+from sysid_nodes.results.torque_comparison import TorqueComparison
 
 PIPELINE = "prediction"
 MODEL = "model"
