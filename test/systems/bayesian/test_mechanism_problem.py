@@ -215,6 +215,17 @@ def test_total_mass_row() -> None:
     assert (ends[0] - ends[1]) / (2 * eps) == pytest.approx(row[:-1] @ theta, rel=1e-6)
 
 
+@pytest.mark.parametrize(("total", "refused"), [(3.45, False), (3.55, False), (3.6, True), (3.3, True)])
+def test_a_total_mass_that_the_unknown_links_cannot_make_up(total: float, refused: bool) -> None:
+    """The leg weighs 3.45 kg, its thigh 2 kg: six sigmas of 1 % of that are 0.12 kg, all that may be missing."""
+    config = replace(CONFIG, inertia=replace(CONFIG.inertia, bodies="thigh", mass_sigma=0.01, total_mass=total))
+    if refused:
+        with pytest.raises(ConfigError, match=r"more than 6 of 'inertia\.mass_sigma' apart"):
+            build_mechanism(leg(), config, power=False)
+    else:
+        assert build_mechanism(leg(), config, power=False).parameters.total_mass == total
+
+
 @pytest.mark.parametrize(("axes", "reflection"), [("x", (-1, 1, 1)), ("yz", (1, -1, -1)), ("", (1, 1, 1))])
 def test_symmetric_links_are_mirror_images(axes: str, reflection: tuple[int, int, int]) -> None:
     """Against points of mass that are reflected one by one."""
