@@ -236,10 +236,7 @@ class CompiledRows:
     ) -> tuple[Blocks, Blocks, Array, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
-        part = around._replace(
-            torque=around.torque[begin:end], scale=around.scale[begin:end], rises=around.rises[begin:end]
-        )
-        columns = columns._replace(rise=columns.rise[begin:end])
+        part = around._replace(torque=around.torque[begin:end], scale=around.scale[begin:end])
         out, by_stage, by_parameter, by_local, root, *motion = self.kernel.blocks(
             point.q[stages], point.w[stages], part, columns, curved
         )
@@ -254,7 +251,7 @@ class CompiledRows:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
         if first:
-            part = around._replace(torque=around.torque[first:], scale=around.scale[first:], rises=around.rises[first:])
+            part = around._replace(torque=around.torque[first:], scale=around.scale[first:])
         else:
             part = around
         settles = self.settles and is_final(law)
@@ -285,7 +282,6 @@ class CompiledRows:
             rows.torque,
             rows.scale,
             law.config.force_sigma,
-            np.zeros((len(rows.torque), self.base.contacts)),
         )
 
     def _columns(self, theta: Array) -> WindowColumns:
@@ -303,7 +299,6 @@ class CompiledRows:
             parameters.torque,
             parameters.mass_gradient(theta),
             parameters.rotor_slope(motor_with(self.base.motor, parameters, theta).armature),
-            np.full((len(self.dynamics.torque), self.base.contacts), -1),
         )
 
 
