@@ -151,7 +151,7 @@ class ReferenceRows:
         base = robot_with(self.base, self.parameters, point.theta)
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
-        columns = dynamics.contact_columns(at, at.law)
+        columns = dynamics.contact_columns(at.kinematics, at.law)
         velocity = at.law.velocity(part.w, at.contact.gap, at.contact.slip)
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
