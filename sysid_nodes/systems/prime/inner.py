@@ -250,10 +250,7 @@ class CompiledRows:
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
-        if first:
-            part = around._replace(torque=around.torque[first:], scale=around.scale[first:])
-        else:
-            part = around
+        part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         w, *found = self.kernel.solve_contacts(point.q[first:], point.w[first:], part, most, CONTACT_TOLERANCE, turns)

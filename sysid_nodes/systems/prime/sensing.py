@@ -132,7 +132,7 @@ def build_readings(
 def follow_late_streams(
     sensors: Sequence[Sensor], samples: Mapping[str, Samples], before: Mapping[str, Samples], step: float
 ) -> dict[str, Samples]:
-    """A window's samples of all sensors, those of late ones with their rates, from samples and rates before others came."""
+    """A window's samples of all sensors, late ones' with their rates, from those before others came."""
     late = {sensor.name: sensor for sensor in sensors if isinstance(sensor, LateSensor)}
     return {
         name: follow_rates(own, before.get(name), late[name].kind, step) if name in late else own

@@ -12,10 +12,10 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.results.prime import PrimeEstimate
+from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
-from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
 
 IMU, MOCAP = 4e-3, 7e-3
