@@ -27,7 +27,7 @@ GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
 
 def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
     """Reason that values cannot be a reading whose components are at most `largest`, or an empty string."""
-    if np.abs(values).max() <= largest:  # false for NaN too
+    if np.maximum.reduce(np.abs(values), axis=None) <= largest:  # false for NaN too
         return ""
     return ABSURD_VALUE if np.isfinite(values).all() else NOT_FINITE
 
