@@ -17,9 +17,11 @@ from sysid_nodes.signals.rejection import (
     ABSURD_STAMP,
     BACKWARD_STAMP,
     DUPLICATE_STAMP,
+    OLD_READING,
     POSITION_JUMP,
     TURN_UNKNOWN,
     WRONG_LENGTH,
+    is_old,
     is_stamp,
     value_fault,
 )
@@ -112,6 +114,7 @@ class JointStream:
         self.gaps = 0
         self.longest_gap = 0.0
         self._last: Sample | None = None
+        self._reading: Array | None = None
         self._delay.reset()
         self._strange_stamp = 0.0
         self._strange_count = 0
@@ -152,6 +155,10 @@ class JointStream:
         if (reason := self._stamp_fault(stamp)) and not self._restart_due(stamp, reason):
             self._count(reason)
             return None
+        if is_old(values, self._reading):
+            self._count(OLD_READING)
+            return None
+        self._reading = values.copy()  # of which whole turns may be added below
         sample = self._accept(float(stamp), values if self._signals is None else self._signals.convert(values))
         if sample is None or self._delay.idle:
             return sample

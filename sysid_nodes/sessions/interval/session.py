@@ -34,6 +34,7 @@ class IntervalSession:
         received: messages taken since the start or the last reset.
         rejected: messages and samples not used so far, by reason; a new object each time, for any thread to read.
         judgement: last findings about the data; likewise.
+        doubts: of the last snapshot about its bounds, a line each.
 
     Raises:
         InputError: configuration and robot do not fit one another.
@@ -59,6 +60,7 @@ class IntervalSession:
         self.received = 0
         self.rejected: Mapping[str, int] = {}
         self.judgement = Judgement()
+        self.doubts: tuple[str, ...] = ()
 
     @property
     def result(self) -> IdentificationResult:
@@ -114,7 +116,7 @@ class IntervalSession:
             source: where the data came from, in words.
         """
         pipeline = self._pipeline
-        final = pipeline.finish()
+        final, self.doubts = pipeline.finish(), pipeline.doubts()
         return IntervalRun(
             robot=self.subject.robot,
             method=self.subject.method,
@@ -128,7 +130,7 @@ class IntervalSession:
             calibration=pipeline.config.calibration,
             torques=_torques(pipeline),
             solve_time=self._spent,
-            findings=self.judge().lines,
+            findings=(*self.judge().lines, *self.doubts),
         )
 
 

@@ -268,6 +268,23 @@ class IntervalPipeline:
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
 
+    def doubts(self) -> tuple[str, ...]:
+        """What makes bounds doubtful that contradict nothing, a line each; takes a tenth of a second.
+
+        By its margin a calibration's own runs need a part of its torque error only. Data that leave hardly any of the
+        margin have errors that those runs did not have, and these may have pushed the bounds off the truth as well.
+        """
+        if self.calibration is None or self.result.status in (Status.WAITING, Status.INCONSISTENT):
+            return ()
+        usual, needed = 1.0 / self.calibration.margin, self._method.error_needed()
+        if not needed > 0.5 * (usual + 1.0):
+            return ()
+        return (
+            f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
+            f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, friction "
+            "that grows with it, a cable, a tilted base), and the bounds may miss the truth",
+        )
+
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
 
