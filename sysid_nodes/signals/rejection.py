@@ -28,6 +28,10 @@ _MOVES = 1e-6
 """Speed from which a position changes in doubles from one stamp to the next [rad/s, deg/s or m/s]."""
 
 
+GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
+"""No reading of anything."""
+
+
 def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
     """Reason that values cannot be a reading whose components are at most `largest`, or an empty string."""
     if np.abs(values).max() <= largest:  # false for NaN too

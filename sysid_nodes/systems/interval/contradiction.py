@@ -96,14 +96,14 @@ def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
 
 
 def error_needed(kept: FeasibleSet) -> float:
-    """Share of the absolute torque noise that the rows kept need: at most 1 where they are feasible, 0 or less without."""
+    """Share of the absolute torque noise that the rows kept need: at most 1 where they are feasible, 0 for none."""
     rows, radius, low, high = _rows(kept)
     give = radius[:, CAUSES.index(TORQUE_ABSOLUTE)]
     return _smallest_relaxation(rows, low, high, give, np.zeros(rows.shape[1], dtype=bool), least=-1.0)
 
 
 def _rows(kept: FeasibleSet) -> tuple[Array, Array, Array, Array]:
-    """Rows (m, d), their radii by cause (m, causes) and the ends (m,) that follow; cuts, without a radius, as they are."""
+    """Rows (m, d), radii by cause (m, causes) and the ends (m,) that follow; of cuts, without a radius, their own."""
     rows, offset, radius = kept.relaxation_rows()
     total = radius.sum(axis=1)
     cut = ~np.isfinite(kept.polytope.row_upper)

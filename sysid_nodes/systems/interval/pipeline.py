@@ -281,8 +281,8 @@ class IntervalPipeline:
             return ()
         return (
             f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
-            f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, friction "
-            "that grows with it, a cable, a tilted base), and the bounds may miss the truth",
+            f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
+            "friction that grows with it, a cable, a tilted base), and the bounds may miss the truth",
         )
 
     def prediction(self) -> TorquePrediction:
