@@ -72,8 +72,6 @@ def run(args: argparse.Namespace) -> int:
                 line += f"; {more}"
         sys.stderr.write(f"{line}\n")
         return CONTRADICTION
-    for doubt in session.doubts:
-        sys.stderr.write(f"sysid: warning: {args.bag}: {doubt}\n")
     told = verdict(document)
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")
     label = label.removeprefix(Status.PROVEN.name.lower()).removeprefix(", ")  # the headline says so
