@@ -154,8 +154,8 @@ def build_arm(robot: Robot, config: ArmSimulationConfig, rng: np.random.Generato
         raise ConfigError(f"robot '{robot.name}' has a floating base; the simulated arm needs a fixed one")
     start = np.array(config.start)
     if start.size != robot.n:
-        there = f"robot '{robot.name}' has {robot.n} joints"
-        raise ConfigError(f"'simulated_arm.start' has {start.size} positions, {there}")
+        line = f"'simulated_arm.start' has {start.size} positions, robot '{robot.name}' has {robot.n} joints"
+        raise ConfigError(line)
     if config.interface == "playback":
         check_limits(gen3_excitation(), robot.limits)
         start = gen3_excitation()(0.0).q
