@@ -271,7 +271,7 @@ class IntervalPipeline:
         return [*shared, *self._method.assumptions]
 
     def doubts(self) -> tuple[Finding, ...]:
-        """What makes bounds doubtful that contradict nothing; takes a twentieth of a second.
+        """Doubts about bounds that contradict nothing; takes a twentieth of a second.
 
         By its margin a calibration's own runs need a part of its torque error only. Data that leave hardly any of the
         margin have errors that those runs did not have, and these may have pushed the bounds off the truth as well.
