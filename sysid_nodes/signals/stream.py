@@ -71,6 +71,7 @@ class JointStream:
         max_jump: a stamp further ahead of the last accepted one than this is absurd [s].
         restart_after: consecutive messages that agree with one another on another clock, after which the stream
             restarts on that clock (a reset simulation, a bag played in a loop).
+        only_news: leave out readings in motion that are to the last bit those before.
 
     Attributes:
         rejected: messages not accepted, by reason.
@@ -92,6 +93,7 @@ class JointStream:
         max_gap: float = 0.02,
         max_jump: float = 3600.0,
         restart_after: int = RESTART_AFTER,
+        only_news: bool = False,
     ) -> None:
         self._signals = signals
         self._delay = DelayLine(np.zeros(1) if signals is None else signals.delay)
@@ -104,6 +106,7 @@ class JointStream:
         self.max_gap = float(max_gap)
         self.max_jump = float(max_jump)
         self.restart_after = int(restart_after)
+        self._only_news = only_news
         self.reset()
 
     def reset(self) -> None:
@@ -155,7 +158,7 @@ class JointStream:
         if (reason := self._stamp_fault(stamp)) and not self._restart_due(stamp, reason):
             self._count(reason)
             return None
-        if is_old(values, self._reading):
+        if self._only_news and is_old(values, self._reading):
             self._count(OLD_READING)
             return None
         self._reading = values.copy()  # of which whole turns may be added below
