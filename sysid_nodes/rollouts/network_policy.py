@@ -58,7 +58,7 @@ class NetworkPolicy:
         self._layout: PolicyLayout = read_layout(file.with_suffix(".yaml"), robot)
         self._network = _open(file, self._layout)
         self.period, self.posture = self._layout.period, self._layout.posture(robot)
-        self.standing_height = _standing_height(robot, self.posture)
+        self.standing_height = self.walking_height = _standing_height(robot, self.posture)
         self.memory: NetworkMemory | None = None
 
     def set_points(self, state: Array, command: Command) -> Array:

@@ -72,11 +72,13 @@ class CommandedPolicy(Protocol):
         memory: of the motion so far; None begins one.
         period: between two set-points [s].
         posture: (n,) joints of a robot that stands [rad].
+        walking_height: of the base, at which it walks well [m].
     """
 
     memory: Any
     period: float
     posture: Array
+    walking_height: float
 
     @property
     def standing_height(self) -> float:

@@ -94,7 +94,7 @@ class WalkingPolicy:
         RobotError: it does not walk on four legs.
     """
 
-    posture = np.tile([0.0, 0.8, -1.6], 4)
+    posture, walking_height = np.tile([0.0, 0.8, -1.6], 4), 0.29
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period = config, config.period

@@ -72,7 +72,7 @@ class ExplorationPlanner:
     """Plans for one estimate.
 
     Args:
-        robot: nominal, of four legs.
+        robot: nominal, of four legs or two.
         sampling: of the identification that made the estimate, and is to follow.
 
     Attributes:
@@ -81,7 +81,7 @@ class ExplorationPlanner:
 
     Raises:
         ConfigError: the estimate is of other parameters, or a list does not fit the robot.
-        RobotError: the robot does not walk on four legs.
+        RobotError: the robot does not walk on four legs or two.
     """
 
     def __init__(self, robot: Robot, sampling: SamplingConfig, config: ExplorationConfig, posterior: Posterior) -> None:
@@ -91,6 +91,7 @@ class ExplorationPlanner:
             raise ConfigError("the estimate is of other parameters than this configuration has")
         drive = nominal_drive(robot, sampling)
         policy = commanded_policy(robot, drive, config.walking)
+        self._height = config.commands.height or policy.walking_height
         model = nominal_model(robot, sampling, sampling.step)
         room = simulations(model, drive, sampling, _ROOM)
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
@@ -102,7 +103,7 @@ class ExplorationPlanner:
             self.crowd,
             self._space,
             config.segment,
-            config.commands.height,
+            self._height,
             lambda walks: harmful(walks, robot, config.vetting.area),
             config.search,
         )
@@ -129,7 +130,7 @@ class ExplorationPlanner:
     @cached_property
     def _rest(self) -> Places:
         """Where all robots stand before the plan."""
-        return self.crowd.settle(self._config.commands.height, self._config.settling)
+        return self.crowd.settle(self._height, self._config.settling)
 
     def _chance(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self._config.seed, number])
@@ -137,7 +138,7 @@ class ExplorationPlanner:
     def _course(self, name: str, tell: Progress, chance: np.random.Generator | None) -> _Course:
         """All segments, or those up to one that does harm; by chance, or those that tell most."""
         config, count = self._config, self._config.segments
-        standing = CommandCurves.standing(1, config.commands.height, config.segment, config.degree)
+        standing = CommandCurves.standing(1, self._height, config.segment, config.degree)
         course = _Course(standing, self._rest, self.forecast.known, (), 1.0)
         done, total = 0, count * (config.search.iterations + 2)
         for k in range(count):
@@ -176,7 +177,7 @@ class ExplorationPlanner:
                 watched = sorted({*watched, *harmed})
                 candidates = self._search.drop_harmful(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
-        still = Candidate(self._space.stop_segment(before, config.segment, config.commands.height), np.inf)
+        still = Candidate(self._space.stop_segment(before, config.segment, self._height), np.inf)
         return self._extend_course(course, still, self._vet(course, still), 0.0)
 
     def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
