@@ -24,10 +24,10 @@ from sysid_nodes.rollouts import (
     walk,
 )
 from sysid_nodes.rollouts.closed_loop import Commands
+from sysid_nodes.rollouts.shells import shell
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.set_point_drive import with_friction
-from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sysid_nodes.data.digest import digest
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.biped_body import GRAVITY, BipedBody, Seen
 from sysid_nodes.rollouts.drive import Drive
@@ -60,6 +61,7 @@ class HumanoidPolicy:
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period, self._drive = config, config.period, drive
+        self.id = digest("two legs", replace(config, policy=""))
         self.posture = np.array([_position(name) for name in robot.joint_names])
         self._shoulders = [k for k, name in enumerate(robot.joint_names) if "shoulder_pitch" in name]
         self._body, self._limit = BipedBody(robot, self.posture), robot.limits.torque

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import option
+from sysid_nodes.data.digest import digest
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import Stride, stride
@@ -98,6 +99,7 @@ class WalkingPolicy:
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period = config, config.period
+        self.id = digest("four legs", replace(config, policy=""))
         self._legs, self._drive = Legs(robot), drive
         self._mass = float(sum(body.mass for body in robot.model.inertias.tolist()))
         self._limit = robot.limits.torque

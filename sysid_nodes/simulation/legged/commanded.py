@@ -50,6 +50,11 @@ class CommandedController:
         self._begin, self._curves = _REST, first_motion(self._policy.walking_height)
 
     @property
+    def policy(self) -> str:
+        """Digest of what moves it: a plan made for another is not for it."""
+        return self._policy.id
+
+    @property
     def fallen(self) -> bool:
         """Whether it has fallen; its drives only damp then."""
         return self._policy.memory is not None and bool(self._policy.memory.fallen[0])

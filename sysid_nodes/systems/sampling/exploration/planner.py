@@ -20,6 +20,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts import GAITS, commanded_policy
+from sysid_nodes.rollouts.shells import known_shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -90,14 +91,18 @@ class ExplorationPlanner:
         if tuple(unknowns.index) != posterior.names:
             raise ConfigError("the estimate is of other parameters than this configuration has")
         drive = nominal_drive(robot, sampling)
-        policy = commanded_policy(robot, drive, config.walking)
+        self._policy = policy = commanded_policy(robot, drive, config.walking)
         self._height = config.commands.height or policy.walking_height
-        model = nominal_model(robot, sampling, sampling.step)
-        room = simulations(model, drive, sampling, _ROOM)
+        # Who plans a motion has knees: what harms the real robot must be seen. The identification's clips have feet.
+        whole, feet = (nominal_model(robot, sampling, sampling.step, parts) for parts in (known_shell(robot), ()))
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
-        self.crowd = Crowd(room, policy, unknowns.variants([posterior.values, *drawn]))
+        self.crowd = Crowd(
+            simulations(whole, drive, sampling, _ROOM), policy, unknowns.variants([posterior.values, *drawn])
+        )
         finer = finer_simulations(robot, sampling, drive)
-        self.forecast = Forecast(sampling, config, posterior, unknowns, room, finer)
+        self.forecast = Forecast(
+            sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), finer
+        )
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
         self._search = SegmentSearch(
             self.crowd,
@@ -206,6 +211,7 @@ class ExplorationPlanner:
         return ExplorationPlan(
             robot=self._robot.name,
             estimate=self.posterior.id,
+            policy=self._policy.id,
             segment=config.segment,
             gaits=tuple(GAITS[k] for k in course.curves.gaits[0]),
             points=course.curves.points[0],
