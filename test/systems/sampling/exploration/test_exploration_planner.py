@@ -3,19 +3,21 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from shared.exploration import PLAN_OPTIONS, posterior_of
 from shared.linear_policy import leaning_policy
 
-from sysid_nodes.data.config import from_flat
+from sysid_nodes.data.config import from_flat, load_yaml
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields, to_plan
 from sysid_nodes.messages.sampling.posterior import posterior_fields, to_posterior
 from sysid_nodes.results.exploration import require_estimate, require_policy
 from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts import WalkingConfig, commanded_policy
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
@@ -68,6 +70,17 @@ def test_robots_that_plans_are_vetted_on_have_bodies_and_not_only_feet():
     walks = crowd.follow(np.arange(2), places, CommandCurves.standing(2, 0.29), 1.0, every=50)
     assert walks.fallen.all()
     assert (walks.states[:, -1, 2] > 0.02).all()
+
+
+def test_a_humanoid_is_planned_for_at_the_height_at_which_it_walks():
+    robot, options = load_robot("g1"), PLAN_OPTIONS | {"commands.gaits": "trot", "vetting.draws": 2}
+    sampling = replace(load_yaml(SamplingSessionConfig, Path("config/g1_sampling.yaml")).sampling, threads=1)
+    config, known = from_flat(ExplorationConfig, options), posterior_of(Unknowns(robot, sampling))
+    found = ExplorationPlanner(robot, sampling, config, known).random(0)
+    assert not found.vetting.faults
+    assert found.height == 0.72
+    assert found.scale > 0.0, "it steps"
+    assert {row.name for row in found.spreads} >= {"mass", "centre_z", "Ixx"}
 
 
 def test_a_plan_names_its_controller_and_is_refused_for_another(plan):
