@@ -142,7 +142,7 @@ class Footsteps:
         lift_off = np.where(grounded, now, memory.lift_off)
         return replace(memory, stance=stance, time=time, walking=walking, lift_off=lift_off)
 
-    def support(self, memory: HumanoidMemory, pendulum: Pendulum) -> tuple[Array, Array]:
+    def shares(self, memory: HumanoidMemory, pendulum: Pendulum) -> tuple[Array, Array]:
         """(B, 2) shares of the weight on the feet, and (B, 2) where within them it is, from their middles."""
         row, stance, walks = np.arange(len(memory.time)), memory.stance, memory.walking
         own, other = pendulum.soles[row, stance], pendulum.soles[row, 1 - stance]
@@ -160,8 +160,8 @@ class Footsteps:
         share = np.where(walks, onto, np.clip(share, 0.02, 0.98))
         aims = np.where(walks[:, None], onto[:, None] * ankle + (1.0 - onto)[:, None] * other, pressed)
         off = aims - share[:, None] * own - (1.0 - share)[:, None] * other
-        shares = np.where(stance[:, None] == np.arange(2), share[:, None], 1.0 - share[:, None])
-        return shares, np.clip(off, -self._reach, self._reach)
+        both = np.where(stance[:, None] == np.arange(2), share[:, None], 1.0 - share[:, None])
+        return both, np.clip(off, -self._reach, self._reach)
 
     def landing(self, memory: HumanoidMemory, pendulum: Pendulum) -> Array:
         """(B, 2) where the swinging foot is to land, from the base, along the heading."""

@@ -84,7 +84,7 @@ class HumanoidPolicy:
         memory = self._advance(memory, state, seen, command)
         pendulum = Pendulum.of(memory, state[:, :2], seen, command.frequency)
         memory = self._footsteps.change(memory, seen, pendulum, command)
-        share, off = self._footsteps.support(memory, pendulum)
+        share, off = self._footsteps.shares(memory, pendulum)
         pressure = np.einsum("bf,bfi->bi", share, pendulum.soles) + off
         force, moment, integral = self._wrench(memory, seen, state, pendulum, pressure)
         torque = self._stance_torque(seen, pendulum, share, off, force, moment)
