@@ -253,7 +253,8 @@ class RowBuilder:
         unsure = np.where(windows.sign_certain, 0.0, windows.dt)
         friction = self._coulomb * windows.sum(unsure)
         if self._transmitted is not None:
-            friction = friction + self._load * windows.sum(unsure * self._transmitted.size(self._of_motors(windows.samples)))
+            size = self._transmitted.size(self._of_motors(windows.samples))
+            friction = friction + self._load * windows.sum(unsure * size)
         return {
             TORQUE_RELATIVE: self._gain * noise.torque_relative * torque.load,
             TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * windows.duration[:, None],

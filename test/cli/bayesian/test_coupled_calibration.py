@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sysid calibrate of an arm whose wrist is a differential: motors that turn with several joints, and one file of them."""
+"""sysid calibrate of an arm whose wrist is a differential: motors that turn with several joints, in one file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ COUPLING = np.eye(6)
 COUPLING[5, 4], COUPLING[4, 5], COUPLING[2, 1] = 0.8, -0.6, 0.3
 """Both motors of the wrist turn with both of its joints, the elbow's with the shoulder."""
 NAMES = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint")
-WORDS = [
-    f"{NAMES[i]}:{NAMES[j]}:{COUPLING[i, j]}"
-    for i, j in np.argwhere(COUPLING - np.eye(6))
-]
+WORDS = [f"{NAMES[i]}:{NAMES[j]}:{COUPLING[i, j]}" for i, j in np.argwhere(COUPLING - np.eye(6))]
 QUICK = [
     f"--set=bayesian.{setting}"
     for setting in ("step=0.05", "search.starts=1", "search.sharpening=3", "noise.rounds=2", "verdict.samples=200")
