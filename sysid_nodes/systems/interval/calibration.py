@@ -109,11 +109,9 @@ def calibrate(
     rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling)
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    unread = unread_joints(robot, config.noise.torque_absolute)
-    bare = Bare(n, body, centre, radius, config.prior.bounds, unread)
+    bare = Bare(n, body, centre, radius, config.prior.bounds, unread_joints(robot, config.noise.torque_absolute))
     belief, _ = statistical_belief(bare, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
-    plain = plain_least_squares(unloaded, centre[14 * n :])
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
@@ -141,7 +139,7 @@ def calibrate(
         belief=belief,
         prediction=predicting_point(bare, belief, rows, loads),
         transmitted=transmitted,
-        least_squares=plain,
+        least_squares=plain_least_squares(unloaded, centre[14 * n : 15 * n]),
         viscous_power=power,
         torque_absolute=torque_absolute,
         margin=margin,
