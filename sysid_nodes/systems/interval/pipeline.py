@@ -108,6 +108,7 @@ class IntervalPipeline:
             self.unknowns,
             power if found is None else found.viscous_power,
             None if found is None else found.transmitted,
+            None if found is None else found.coupling,
         )
 
     def reset(self) -> None:
