@@ -215,7 +215,7 @@ def test_a_log_that_cannot_calibrate(
     [
         (
             lambda text: text.replace('"schema":3', '"schema":1'),
-            "has schema 1, this version reads 3 to 5; calibrate again",
+            "has schema 1, this version reads 3 to 6; calibrate again",
         ),
         (lambda text: text[: len(text) // 2], "not valid JSON"),
         (lambda text: text.replace("elbow_joint", "knee_joint"), "calibration is for joints shoulder_pan_joint"),
