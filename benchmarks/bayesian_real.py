@@ -4,9 +4,9 @@
 UR10e: six runs of 30 s in which one joint after the other moves tell friction; the torques of a run through ten points
 nine days before, and of holding still at each of them, are predicted. Gen3: each of three logs of the joints' torque
 sensors predicts the other two. A prior that knows nothing of rotors is given a log of either side of the gears: the
-rotors' inertia tells which it is. Least squares has links, friction, rotors and offsets of all joints, either
-unknown altogether or with the description's links; errors are root mean squares [N m]. The logs are not part of the
-project; without them this says so and does nothing.
+rotors' inertia tells which it is. Panda: each fifth of a log of 14 s is predicted from the rest of it. Least squares
+has links, friction, rotors and offsets of all joints, either unknown altogether or with the description's links; errors
+are root mean squares [N m]. The logs are not part of the project; without them this says so and does nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import viscous_curve
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import BayesianConfig, Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig
@@ -40,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _STEP = 0.03  # [s]
 _ROUNDS = 4  # of the noise's estimation
 _RANK = 1e-8
+_FIFTHS = 5
 _SECONDS = 30.0  # of each joint-wise run
 _NOMINAL, _LINKS, _SEEN, _OURS = "description", "least squares, links of the description", "least squares", "ours"
 
@@ -227,6 +230,39 @@ def gen3(folder: Path, report: Report) -> None:
     report.table(("log", *robot.joint_names), rows)
 
 
+def panda_arm() -> Arm:
+    """The Panda with the prior of its configuration."""
+    found = load_yaml(BayesianSessionConfig, ROOT / "config" / "panda_bayesian.yaml").bayesian
+    noise, search = replace(found.noise, rounds=_ROUNDS), replace(found.search, starts=1)
+    robot = load_robot("panda")
+    none = np.zeros(robot.n)
+    robot = replace(robot, motor=MotorConstants(none, none, none, none))
+    return Arm(robot, np.ones(robot.n), replace(found, step=_STEP, held_out=0.0, noise=noise, search=search))
+
+
+def panda(folder: Path, report: Report) -> None:
+    """Each fifth of a log from the others: one of them alone has few errors that are independent."""
+    arm = panda_arm()
+    run = _kinova(arm.robot, folder / "panda_first70.npz", 1.0)
+    ends = np.linspace(0, len(run.t), _FIFTHS + 1).astype(int)
+    report.section("Panda: a fifth from the others")
+    squares, statuses = dict[str, list[Array]](), list[str]()
+    for first, last in pairwise(ends.tolist()):
+        parts = [run.slice(a, b) for a, b in ((0, first), (last, len(run.t))) if b > a]
+        parts.sort(key=lambda part: -len(part.t))  # what begins short takes noise for motion
+        result = arm.identify(parts)
+        statuses.append(result.status.name)
+        errors = Fits.of(arm, result, parts).errors(run.slice(first, last))
+        for name, error in errors.items():
+            squares.setdefault(name, []).append(np.mean(error**2, axis=0))
+    report.text(f"{', '.join(statuses)}. All fifths together, and in how many of them ours is nearer.")
+    rows = [(name, *(f"{v:.3f}" for v in np.sqrt(np.mean(each, axis=0)))) for name, each in squares.items()]
+    for other in (_LINKS, _SEEN):
+        won = np.sum(np.array(squares[_OURS]) < np.array(squares[other]), axis=0)
+        rows.append((f"ours nearer than {other}", *(f"{k} of {_FIFTHS}" for k in won)))
+    report.table(("", *arm.robot.joint_names), rows)
+
+
 def _tell(report: Report, result: BayesianResult) -> None:
     report.text(f"{result.status.name}, {result.stages} stages. " + " ".join(f"{text}." for text in result.findings))
 
@@ -268,6 +304,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
     ur10e(args.data / "ur10e_payload", report)
     gen3(args.data / "kinova_gen3_real", report)
+    panda(args.data / "panda_excitation", report)
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

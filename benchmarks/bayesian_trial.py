@@ -199,10 +199,10 @@ def _ours(own: BenchRobot, mechanism: Mechanism, truth: Truth, log: Any, power: 
     result = identify(log, own.robot, replace(own.config, power=power))
     x, layout = mechanism.parameters.mean.copy(), mechanism.parameters
     x[layout.free] = result.theta[: len(layout.free)]  # a meter's losses come last
-    inside = _inside(result, layout.links, layout.inertia(truth.x))
+    inside = intervals_that_hold(result, layout.links, layout.inertia(truth.x))
     return {
         "errors": errors(mechanism, truth, x),
-        "told": _told(mechanism, truth, result),
+        "told": told_errors(mechanism, truth, result),
         "status": result.status.name,
         "iterations": result.iterations,
         "seconds": time.process_time() - began,
@@ -211,7 +211,7 @@ def _ours(own: BenchRobot, mechanism: Mechanism, truth: Truth, log: Any, power: 
     }
 
 
-def _told(mechanism: Mechanism, truth: Truth, result: BayesianResult) -> list[float]:
+def told_errors(mechanism: Mechanism, truth: Truth, result: BayesianResult) -> list[float]:
     """Median errors of constants that are as far from the truth as the posterior says that it may be."""
     own, rng = mechanism.parameters, np.random.default_rng(0)
     count = len(own.free)
@@ -222,7 +222,7 @@ def _told(mechanism: Mechanism, truth: Truth, result: BayesianResult) -> list[fl
     return [float(value) for value in found]
 
 
-def _inside(result: BayesianResult, links: Sequence[str], inertia: Array) -> list[bool]:
+def intervals_that_hold(result: BayesianResult, links: Sequence[str], inertia: Array) -> list[bool]:
     """Whether the 95 % interval of each inertial parameter that is observed holds the truth."""
     true = {
         f"{link}.{name}": value

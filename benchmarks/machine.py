@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import time
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from benchmarks import revision
 from sysid_nodes import kernel
 
 _BEGUN = time.monotonic()
+_EARLIER: list[float] = []
+"""CPU seconds of trials that were read from a file; not a number where it does not say."""
 
 PACKAGES = ("numpy", "scipy", "highspy", "clarabel", "pin")
 
@@ -32,10 +36,24 @@ def facts() -> list[tuple[str, str]]:
     ]
 
 
+def used() -> float:
+    """CPU seconds of this process and of those it has waited for."""
+    return sum(os.times()[:4])
+
+
+def count_earlier(seconds: Iterable[float]) -> None:
+    """Has the report say that trials were not run but read, and what CPU time [s] each had taken, if that is known."""
+    _EARLIER.extend(seconds)
+
+
 def _took() -> str:
-    """Wall time since the benchmark was loaded, CPU time with that of the processes it has waited for."""
-    minutes, used = (time.monotonic() - _BEGUN) / 60.0, sum(os.times()[:4]) / 60.0
-    return f"{minutes:.1f} min, {used:.1f} min of CPU"
+    """Wall time since the benchmark was loaded, CPU time; that of trials which an earlier run had done apart."""
+    took = f"{(time.monotonic() - _BEGUN) / 60.0:.1f} min, {used() / 60.0:.1f} min of CPU"
+    known = [seconds for seconds in _EARLIER if math.isfinite(seconds)]
+    if not _EARLIER:
+        return took
+    times = f"{sum(known) / 60.0:.1f} min of CPU" if len(known) == len(_EARLIER) else "unknown times"
+    return f"{took}, beside {len(_EARLIER)} trials of runs before it, {times}"
 
 
 def _cpu() -> str:

@@ -2,8 +2,8 @@
 """Cost of a planning step: proposal and certificate together, in CPU time of one core.
 
 The authors' C++ needs about 5 s of CPU for its reachable sets alone (2.5 s of wall time on two threads), then 40 ms and
-more an iteration; a step has 1.5 s. Steps are those of the identification: four plans from the authors' start
-configuration, with bounds that tighten as data come in.
+more an iteration; a step has 1.5 s. Steps are those of an identification, from the authors' start configuration,
+with bounds that tighten as data come in.
 """
 
 from __future__ import annotations

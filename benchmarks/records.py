@@ -8,9 +8,11 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import Any
 
+from benchmarks import machine
 from benchmarks.report import Parser, progress
 
 Record = dict[str, Any]
@@ -41,26 +43,29 @@ def collect(
         together: part of the keys; those that have it in common run one after the other in one process.
     """
     path: Path | None = chosen.records
-    known = {} if path is None or not path.exists() else _read(path)
+    lines = {} if path is None or not path.exists() else _read(path)
     names = [_name(key) for key in keys]
+    machine.count_earlier(lines[name]["seconds"] for name in dict.fromkeys(names) if name in lines)
+    known = {name: line["found"] for name, line in lines.items()}
     groups: dict[Any, list[Record]] = {}
     for name, key in zip(names, keys, strict=True):
         if name not in known:
             groups.setdefault(key[together] if together else name, []).append(key)
-    for key, found in _outcomes(run, list(groups.values()), title, chosen.jobs, chosen.scheduler):
+    for key, (found, seconds) in _outcomes(run, list(groups.values()), title, chosen.jobs, chosen.scheduler):
         known[_name(key)] = found
         if path is not None:
             with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": key, "found": found}) + "\n")
+                file.write(json.dumps({"key": key, "found": found, "seconds": seconds}) + "\n")
     return [known[name] for name in names]
 
 
 def _outcomes(
     run: Callable[..., Record], groups: Sequence[list[Record]], title: str, jobs: int, scheduler: str | None
-) -> Iterator[tuple[Record, Record]]:
+) -> Iterator[tuple[Record, tuple[Record, float]]]:
+    """Keys, and of each what was found and how long that took [CPU s]."""
     if scheduler is None and min(jobs, len(groups)) <= 1:
         for key in progress([key for group in groups for key in group], title):
-            yield key, run(**key)
+            yield key, _timed(run, key)
         return
     from sysid_nodes.cluster import Cluster
 
@@ -72,12 +77,17 @@ def _outcomes(
             yield from zip(group, found, strict=True)
 
 
-def _run(run: Callable[..., Record], group: Sequence[Record]) -> list[Record]:
-    return [run(**key) for key in group]
+def _run(run: Callable[..., Record], group: Sequence[Record]) -> list[tuple[Record, float]]:
+    return [_timed(run, key) for key in group]
+
+
+def _timed(run: Callable[..., Record], key: Record) -> tuple[Record, float]:
+    before = machine.used()
+    return run(**key), machine.used() - before
 
 
 def _read(path: Path) -> dict[str, Record]:
-    """Records by the names of their keys. A last line that was being written when its run ended is taken away."""
+    """Lines by the names of their keys. A last line that was being written when its run ended is taken away."""
     text = path.read_text(encoding="utf-8")
     if text and not text.endswith("\n"):
         text = text[: text.rfind("\n") + 1]
@@ -87,7 +97,7 @@ def _read(path: Path) -> dict[str, Record]:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             row = json.loads(line)
-            known[_name(row["key"])] = row["found"]
+            known[_name(row["key"])] = {"found": row["found"], "seconds": float(row.get("seconds", nan))}
         except (ValueError, KeyError, TypeError):
             raise SystemExit(f"{path}: line {number} is not the record of a trial") from None
     return known

@@ -2,7 +2,8 @@
 """Tasks on the hidden truth with controllers tuned in the described robot's simulation and in the identified one's.
 
 The tasks are the paper's (SPI-Active, appendix A.1) as far as a scripted Go2 can do them: a circle of radius 0.6 m at
-0.4, 0.8 and 0.4 m/s again, attitudes, a jump forward and a jump that turns. In place of a policy that is trained,
+0.4, 0.8 and 0.4 m/s again, attitudes, a jump forward and a jump that turns; and a scripted G1 with 3 kg on its torso,
+identified from its dance, walks that circle at 0.1, 0.3 and 0.1 m/s. In place of a policy that is trained,
 a few numbers of a scripted controller are tuned by CMA-ES, by the paper's own measure of the task: scales and offsets
 of the commands to the walking controller, and of a jump the legs' extension, sweep, twist and time, without feedback.
 The same search with the same seed tunes both controllers, in models with the body's shape (knees touch the ground in a
@@ -25,11 +26,11 @@ import numpy.typing as npt
 from benchmarks.report import Report, parser, progress
 from benchmarks.sampling_jumps import GUESS, LOWER, UPPER, attitude, jump
 from benchmarks.sampling_log import simulated_session
-from benchmarks.sampling_worlds import EVERY, World, model_world, true_world
-from sysid_nodes.data.config import from_flat
-from sysid_nodes.results.exploration import Posterior
-from sysid_nodes.rollouts import FREQUENCY, GAITS, Command, WalkingConfig
-from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
+from benchmarks.sampling_truth import CASES
+from benchmarks.sampling_walks import FALLEN, HEIGHT, attitudes, circle
+from benchmarks.sampling_worlds import World, model_world, true_world
+from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts import WalkingConfig
 from sysid_nodes.solvers.sampling import minimise
 from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -38,12 +39,9 @@ Array = npt.NDArray[np.float64]
 Errors = Callable[[World, Array], Array]
 """Errors (P,) of controllers with numbers (P, K) in a world."""
 
-TARGETS = {"jump forward": 0.48, "jump and turn": 0.37, "circle": 0.58, "attitude": 0.73}
-_FALLEN = 3.0  # error of a robot that lies
+TARGETS = {"jump forward": 0.48, "jump and turn": 0.37, "circle": 0.58, "attitude": 0.73, "humanoid": 0.73}
 _UPRIGHT = 0.5  # cosine of the tilt below which it does
-_SETTLING, _CIRCLE, _PERIOD = 0.8, 7.0, 1.6  # standing, a lap, and one swing of the attitude [s]
-_RADIUS, _SLOW, _FAST = 0.6, 0.4, 0.8  # [m], [m/s]
-_TILT, _HEIGHT = 0.2, 0.29  # [rad], [m]
+_LOGS = {"go2": ("as modelled", 1.0), "g1": ("humanoid", 1.5)}  # case of `sampling_truth`, and part of the duration
 _FORWARD, _UP, _JUMP = 0.4, 0.15, 1.7  # of the jump [m], and its time until it is judged [s]
 _TURN = 0.6  # of the jump that turns [rad]
 _STRAIGHT = 5  # numbers of a jump that does not
@@ -57,6 +55,7 @@ class Task:
     guess: Array
     lower: Array
     upper: Array
+    robot: str = "go2"
 
     def tune(self, world: World, iterations: int, seed: int) -> Array:
         """(K,) the best numbers in a world, on the mean of its robots."""
@@ -85,7 +84,6 @@ def tasks(policy: str = "") -> dict[str, Task]:
         policy: file of a trained policy in place of that controller.
     """
     config = WalkingConfig(policy=policy)
-    middle = np.array([1.0, 0.0, 1.0, 0.0, 0.0, _HEIGHT])
     reach = np.array([0.4, 0.2, 0.4, 0.15, 0.15, 0.05])
     ahead = slice(0, _STRAIGHT)
     found = {
@@ -93,9 +91,11 @@ def tasks(policy: str = "") -> dict[str, Task]:
         "jump and turn": Task(_turn, GUESS, LOWER, UPPER),
     }
     without = {} if policy else {", no integral": replace(config, integral_gain=0.0)}
+    humanoid = [] if policy else [("humanoid", circle, "g1")]
     for suffix, walking in ({"": config} | without).items():
-        for name, errors in (("circle", _circle), ("attitude", _attitude)):
-            found[name + suffix] = Task(_with(errors, walking), middle, middle - reach, middle + reach)
+        for name, errors, robot in (("circle", circle, "go2"), ("attitude", attitudes, "go2"), *humanoid):
+            middle = np.array([1.0, 0.0, 1.0, 0.0, 0.0, HEIGHT[robot]])
+            found[name + suffix] = Task(_with(errors, walking), middle, middle - reach, middle + reach, robot)
     return found
 
 
@@ -119,71 +119,11 @@ def _turn(world: World, numbers: Array) -> Array:
     return _unless_fallen(np.abs(angles - [0.0, 0.0, _TURN]).sum(axis=1) + np.abs(moved).sum(axis=1), states)
 
 
-def _circle(world: World, numbers: Array, config: WalkingConfig) -> Array:
-    """The paper's J_vt, velocities taken over a stride: what a gait does within one is not the command's."""
-
-    def wanted(time: Array) -> Array:
-        speed = _SLOW + (_FAST - _SLOW) * (1.0 - np.abs(2.0 * np.clip(time / _CIRCLE, 0.0, 1.0) - 1.0))
-        return np.stack([speed, np.zeros_like(speed), speed / _RADIUS], axis=-1)
-
-    def commands(time: float) -> Command:
-        own = wanted(np.array(time - _SETTLING))
-        velocity = np.column_stack([numbers[:, 0] * own[0], numbers[:, 1], numbers[:, 2] * own[2]])
-        return _command(numbers, velocity, np.zeros(2), "trot" if time >= _SETTLING else "stand")
-
-    states, fallen = world.obey(len(numbers), commands, _SETTLING + _CIRCLE, config)
-    n = world.robot.n
-    yaw = attitude(states[..., 3:7])[..., 2]
-    c, s, v = np.cos(yaw), np.sin(yaw), states[..., 7 + n :]
-    rates = np.stack([c * v[..., 0] + s * v[..., 1], c * v[..., 1] - s * v[..., 0], v[..., 5]], axis=-1)
-    stride = round(1.0 / (FREQUENCY[GAITS.index("trot")] * EVERY))
-    sums = np.cumsum(rates, axis=1)
-    mean = (sums[:, stride:] - sums[:, :-stride]) / stride
-    time = EVERY * (np.arange(mean.shape[1]) + 1.0 + 0.5 * stride) - _SETTLING
-    begun = time > 0.5  # the controller takes up speed at 1.5 m/s2
-    off = mean[:, begun] - wanted(time[begun])
-    error = np.linalg.norm(off[..., :2], axis=-1) + 0.5 * np.abs(off[..., 2])
-    return np.where(fallen, _FALLEN, np.nan_to_num(error.mean(axis=1), nan=_FALLEN))
-
-
-def _attitude(world: World, numbers: Array, config: WalkingConfig) -> Array:
-    """The paper's J_rp, its mean over time: first pitch, then roll."""
-
-    def wanted(time: Array) -> Array:
-        wave = _TILT * np.sin(2.0 * np.pi * time / _PERIOD)
-        inside = (time > 0.0) & (time < 2.0 * _PERIOD)
-        pitching = time < _PERIOD
-        return np.stack([np.where(inside & ~pitching, wave, 0.0), np.where(inside & pitching, wave, 0.0)], axis=-1)
-
-    def commands(time: float) -> Command:
-        own = wanted(np.array(time - _SETTLING))
-        return _command(numbers, np.zeros((len(numbers), 3)), own, "stand")
-
-    states, fallen = world.obey(len(numbers), commands, _SETTLING + 2.0 * _PERIOD, config)
-    time = EVERY * np.arange(1, states.shape[1] + 1) - _SETTLING
-    off = attitude(states[..., 3:7])[:, time > 0.0, :2] - wanted(time[time > 0.0])
-    error = np.linalg.norm(off, axis=-1).mean(axis=1)
-    return np.where(fallen, _FALLEN, np.nan_to_num(error, nan=_FALLEN))
-
-
-def _command(numbers: Array, velocity: Array, attitude_: Array, gait: str) -> Command:
-    count, which = len(numbers), GAITS.index(gait)
-    # A standing robot is commanded attitudes by the first and third number, a walking one speeds.
-    scale = numbers[:, [0, 2]] if gait == "stand" else np.ones((count, 2))
-    return Command(
-        velocity,
-        scale * attitude_ + numbers[:, 3:5],
-        numbers[:, 5],
-        np.full(count, which),
-        np.full(count, FREQUENCY[which]),
-    )
-
-
 def _unless_fallen(error: Array, states: Array) -> Array:
     x, y = states[:, -1, 4], states[:, -1, 5]
     cosine = 1.0 - 2.0 * (x * x + y * y)
     # A search is to learn from falls, too: which was the less bad one.
-    return np.where(cosine > _UPRIGHT, np.nan_to_num(error, nan=_FALLEN), _FALLEN + _UPRIGHT - cosine)
+    return np.where(cosine > _UPRIGHT, np.nan_to_num(error, nan=FALLEN), FALLEN + _UPRIGHT - cosine)
 
 
 def _chosen(arguments: Sequence[str] | None) -> Namespace:
@@ -202,25 +142,12 @@ def _chosen(arguments: Sequence[str] | None) -> Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _chosen(arguments)
-    config = from_flat(SamplingSessionConfig, {})
-    estimates = [
-        _identified(seed, chosen.duration, config)
-        for seed in progress(range(chosen.seed, chosen.seed + chosen.seeds), "identification")
-    ]
-    session, _ = simulated_session(0.01, chosen.seed)
-    robot = session.robot
-    unknowns = Unknowns(robot, config.sampling)
-    described = model_world(robot, config.sampling, [unknowns.column("guess")])
-    worlds = [
-        model_world(
-            robot, config.sampling, [p.values, *draw(p, unknowns, chosen.draws, np.random.default_rng(chosen.seed))]
-        )
-        for p in estimates
-    ]
-    truth, rows = true_world(robot), []
-    able = tasks(chosen.policy)
-    for name in progress([name for name in chosen.tasks if name in able], "tasks"):
+    able, rows = tasks(chosen.policy), []
+    names = [name for name in chosen.tasks if name in able]
+    robots = {robot: _worlds(robot, chosen) for robot in dict.fromkeys(able[name].robot for name in names)}
+    for name in progress(names, "tasks"):
         task = able[name]
+        truth, described, *worlds = robots[task.robot]
         tuned = [task.tune(world, chosen.iterations, chosen.seed) for world in (described, *worlds)]
         there = [
             float(task.mean_errors(world, numbers[None])[0])
@@ -250,17 +177,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "on the truth, median",
     )
     report.table(("task", *header, "largest", "ratio", "asked for"), rows)
-    report.text(f"An error of {_FALLEN:g} is a robot that has fallen. {chosen.seeds} logs of {chosen.duration:g} s.")
+    report.text(f"An error of {FALLEN:g} is a robot that has fallen. {chosen.seeds} logs of {chosen.duration:g} s.")
     print(report.write())
     return 0
 
 
-def _identified(seed: int, duration: float, config: SamplingSessionConfig) -> Posterior:
-    """Of the unknowns, from one log."""
-    session, _ = simulated_session(duration, seed, config)
-    posterior = session.identify().posterior
-    assert posterior is not None  # only the paper's method has none
-    return posterior
+def _worlds(robot: str, chosen: Namespace) -> list[World]:
+    """The truth, the robot as described, and for each log the robots that it may be."""
+    case, part = _LOGS[robot]
+    config, options = CASES[case].setting()
+    truth = true_world(load_robot(robot), options)
+    unknowns = Unknowns(truth.robot, config.sampling)
+    found = [truth, model_world(truth.robot, config.sampling, [unknowns.column("guess")])]
+    for seed in progress(range(chosen.seed, chosen.seed + chosen.seeds), f"identification, {robot}"):
+        session, _ = simulated_session(part * chosen.duration, seed, config, **options)
+        posterior = session.identify().posterior
+        assert posterior is not None  # only the paper's method has none
+        drawn = draw(posterior, unknowns, chosen.draws, np.random.default_rng(chosen.seed))
+        found.append(model_world(truth.robot, config.sampling, [posterior.values, *drawn]))
+    return found
 
 
 if __name__ == "__main__":

@@ -48,6 +48,12 @@ class Case:
     file: str = "config/go2_sampling.yaml"
     surplus: float = 0.0
 
+    def setting(self) -> tuple[SamplingSessionConfig, dict[str, Any]]:
+        """Configuration of the identification, and options of the simulation, whose drives have its gains."""
+        base = load_yaml(SamplingSessionConfig, ROOT / self.file)
+        gains = {f"drive.{name}": getattr(base.sampling.drive, name) for name in ("stiffness", "damping")}
+        return base, {**gains, **self.options}
+
 
 _HUMANOID = {"robot": "g1", "load.mass": 3.0, "load.position": (0.05, 0.0, 0.15), "drive.strength": (0.0,)}
 CASES = {
@@ -91,9 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def trial(*, seed: int, case: str, method: str, duration: float) -> Record:
     """One log, simulated and identified."""
     own = CASES[case]
-    base = load_yaml(SamplingSessionConfig, ROOT / own.file)
-    gains = {f"drive.{name}": getattr(base.sampling.drive, name) for name in ("stiffness", "damping")}
-    session, sim = simulated_session(duration, seed, base, **gains, **own.options)
+    base, options = own.setting()
+    session, sim = simulated_session(duration, seed, base, **options)
     config = replace(base.sampling, method=method, seed=seed)
     before = sum(os.times()[:2])
     result = identify(session.log(), heavier(session.robot, own.surplus), config)

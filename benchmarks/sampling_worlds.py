@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,15 @@ from sysid_nodes.rollouts import (
     Simulations,
     Variants,
     WalkingConfig,
-    WalkingPolicy,
     build_legged_mujoco,
     commanded_policy,
     walk,
 )
 from sysid_nodes.rollouts.closed_loop import Commands
+from sysid_nodes.rollouts.shells import shell
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import loaded_bodies
 from sysid_nodes.simulation.legged.set_point_drive import with_friction
-from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -82,8 +82,9 @@ class World:
 
     def _standing(self, count: int) -> Array:
         start = np.zeros((count, 13 + 2 * self.robot.n))
-        start[:, 3], start[:, 7 : 7 + self.robot.n] = 1.0, POSTURE
-        start[:, 2] = WalkingPolicy(self.robot, self.drive, WalkingConfig()).standing_height
+        policy = commanded_policy(self.robot, self.drive, WalkingConfig())
+        start[:, 3], start[:, 7 : 7 + self.robot.n] = 1.0, policy.posture
+        start[:, 2] = policy.standing_height
         return start
 
 
@@ -97,19 +98,23 @@ def model_world(robot: Robot, config: SamplingConfig, vectors: Sequence[Array]) 
     return World(robot, drive, Simulations(model, drive, capacity=_ROOM), Unknowns(robot, config).variants(vectors))
 
 
-def true_world(robot: Robot) -> World:
-    """The hidden truth of `sampling_log`: a quarter of the step, softer ground, MuJoCo's own dry friction."""
-    config = from_flat(LeggedSimulationConfig, dict(TRUTH))
+def true_world(robot: Robot, options: Mapping[str, Any]) -> World:
+    """The hidden truth of `sampling_log`: a smaller step, softer ground, MuJoCo's own dry friction.
+
+    Args:
+        options: of the simulation that the log is from, beside `TRUTH`.
+    """
+    config = from_flat(LeggedSimulationConfig, {**TRUTH, **options})
     body, bodies = loaded_bodies(robot, config.load)
     own = with_friction(robot, config.drive)
     model = build_legged_mujoco(own, bodies, shell(robot), config.ground, timestep=config.timestep)
     drive = Drive(*(spread(getattr(config.drive, name), robot, name) for name in ("stiffness", "damping")))
-    n = robot.n
+    n, strength = robot.n, spread(config.drive.strength, robot, "strength")
     variants = Variants(
         bodies=(body,),
         inertia=np.array([[bodies[body].toDynamicParameters()]]),
         gain=np.ones((1, n)),
-        weakness=1.0 / spread(config.drive.strength, robot, "strength")[None],
+        weakness=np.where(strength > 0.0, 1.0 / np.maximum(strength, 1e-9), 0.0)[None],
         dry=np.zeros((1, n)),
         holding=np.zeros((1, n)),
         bristles=np.zeros((1, n)),

@@ -128,15 +128,14 @@ def _calibration(
         )
     if method != INTERVAL:  # a posterior has a friction law of its own, and both must have the same
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
-    if method == BAYESIAN:
-        constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
-        return None if constants is None else calibration_of(robot, config, bare, constants, margin=margin)
-    found = calibrate(robot, config, runs, margin=margin, progress=show)
     if method == INTERVAL:
-        return found
+        return calibrate(robot, config, runs, margin=margin, progress=show)
     constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
     if constants is None:
         return None
+    if method == BAYESIAN:
+        return calibration_of(robot, config, bare, constants, margin=margin)
+    found = calibrate(robot, config, runs, margin=margin, progress=show, coupling=constants.coupling)
     apart = exclusions(found, constants)
     sys.stderr.writelines(f"sysid: the two methods exclude each other: {exclusion}\n" for exclusion in apart)
     return None if apart else with_estimate(found, constants)

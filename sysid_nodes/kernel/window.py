@@ -48,7 +48,6 @@ class WindowSurroundings(NamedTuple):
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
         force_sigma: of the prior on forces [N].
-        rises: (K, nc) by which the ground below each contact sphere is higher than the plane [m].
     """
 
     inertia: Array
@@ -59,7 +58,6 @@ class WindowSurroundings(NamedTuple):
     torque: Array
     scale: Array
     force_sigma: float
-    rises: Array
 
 
 class WindowColumns(NamedTuple):
@@ -78,7 +76,6 @@ class WindowColumns(NamedTuple):
         weight: (p,) gradient of the logarithm of the robot's mass, in units of which disturbances and the forces' prior
             are.
         rotors: (n,) derivative of the joints' armature by its column [kg m2].
-        rise: (K, nc) columns of the heights of single footholds, -1 where there is none.
     """
 
     bodies: npt.NDArray[np.int64]
@@ -90,7 +87,6 @@ class WindowColumns(NamedTuple):
     limits: Array
     weight: Array
     rotors: Array
-    rise: npt.NDArray[np.int64]
 
 
 class WindowKernel(Protocol):

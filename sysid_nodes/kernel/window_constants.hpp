@@ -12,7 +12,6 @@ inline void WindowKernel::check(const Configurations &q, const Variables &w, con
   require(around.offsets.shape(0) == nc_ && around.friction.shape(1) == n_, "offsets or friction do not fit the robot");
   require(around.torque.shape(0) + 2 == q.shape(0) && around.torque.shape(1) == n_, "torques have the wrong shape");
   require(around.scale.shape(0) + 2 == q.shape(0) && around.scale.shape(1) == nv_, "scales have the wrong shape");
-  require(around.rises.shape(0) + 2 == q.shape(0) && around.rises.shape(1) == nc_, "heights have the wrong shape");
 }
 
 inline void WindowKernel::check(const Columns &columns) const {
@@ -35,7 +34,6 @@ inline void WindowKernel::check(const Columns &columns) const {
               fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1) &&
               fits(columns.give(), 1) && fits(columns.lag(), 1),
           "columns do not fit");
-  for (std::size_t i = 0; i < columns.rise.size(); ++i) require(fits(columns.rise.data()[i], 1), "columns do not fit");
 }
 
 inline void WindowKernel::set_surroundings(const Surroundings &around) {
@@ -78,9 +76,7 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
   }
   const double per_gap = scale_[0] / (dt_ * mu_);
   for (std::size_t c = 0; c < nc_; ++c) {
-    const int64_t own = columns.rise.data()[k * nc_ + c];
     rows(nv_ + 3 * c, columns.height()) = -per_gap * (1.0 + kept_ * stage.deepens[c]);
-    if (own >= 0) rows(nv_ + 3 * c, own) = -per_gap;
     if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * (1.0 - kept_) * stage.force[3 * c];
     if (columns.lag() >= 0)
       rows(nv_ + 3 * c, columns.lag()) =

@@ -128,11 +128,11 @@ inline auto WindowKernel::solve_contacts(Configurations q, Variables w, nb::tupl
       double *here = best_data + nl * (k + 1);
       wanted(q, motion, k, around, stage);
       deepen(motion, k, around, w.data() + nl * k, stage);
-      touch(motion, k, around, false, stage);
+      touch(motion, k, false, stage);
       fit.set(stage, around.smoothing);
       fit.solve(iterations, tolerance, turns, here);
       deepen(motion, k, around, here - nl, stage);
-      touch(motion, k, around, false, stage);
+      touch(motion, k, false, stage);
       write_residual(stage, here, around.smoothing, out_data + k * rows());
     }
   }

@@ -43,8 +43,7 @@ class WindowKernel : public FloatingModel {
         : inertia(nb::cast<decltype(inertia)>(from[0])), offsets(nb::cast<decltype(offsets)>(from[1])),
           friction(nb::cast<decltype(friction)>(from[2])), ground(nb::cast<decltype(ground)>(from[3])),
           smoothing(nb::cast<double>(from[4])), torque(nb::cast<Configurations>(from[5])),
-          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])),
-          rises(nb::cast<Configurations>(from[8])) {}
+          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])) {}
 
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
@@ -53,7 +52,6 @@ class WindowKernel : public FloatingModel {
     double smoothing;
     Configurations torque, scale;
     double force_sigma;
-    Configurations rises;
   };
 
   // Where the derivatives by the constants go, and what they need (kernel/window.py).
@@ -63,7 +61,7 @@ class WindowKernel : public FloatingModel {
           at(nb::cast<decltype(at)>(from[2])), foot(nb::cast<decltype(foot)>(from[3])),
           shares(nb::cast<Configurations>(from[4])), factor(nb::cast<decltype(factor)>(from[5])),
           limits(nb::cast<decltype(limits)>(from[6])), weight(nb::cast<decltype(weight)>(from[7])),
-          rotors(nb::cast<decltype(rotors)>(from[8])), rise(nb::cast<decltype(rise)>(from[9])) {}
+          rotors(nb::cast<decltype(rotors)>(from[8])) {}
 
     In<int64_t, nb::ndim<1>> bodies;
     In<double, nb::shape<-1, 10, 10>> slopes;
@@ -71,7 +69,6 @@ class WindowKernel : public FloatingModel {
     In<int64_t, nb::ndim<1>> foot;
     Configurations shares;
     In<double, nb::ndim<1>> factor, limits, weight, rotors;
-    In<int64_t, nb::ndim<2>> rise;
     std::size_t count() const { return at.data()[8]; }
     int64_t height() const { return at.data()[0]; }
     int64_t tilt() const { return at.data()[1]; }
@@ -99,7 +96,7 @@ class WindowKernel : public FloatingModel {
       for (std::size_t k = 0; k < inner; ++k) {
         wanted(q, motion, k, around, stage);
         deepen(motion, k, around, w.data() + 3 * nc_ * k, stage);
-        touch(motion, k, around, false, stage);
+        touch(motion, k, false, stage);
         write_residual(stage, w.data() + 3 * nc_ * (k + 1), around.smoothing, out_data + k * rows());
       }
     }
@@ -131,7 +128,7 @@ class WindowKernel : public FloatingModel {
         const double *here = w.data() + nl * (k + 1);
         wanted(q, motion, k, around, stage);
         deepen(motion, k, around, here - nl, stage);
-        touch(motion, k, around, true, stage);
+        touch(motion, k, true, stage);
         write_residual(stage, here, around.smoothing, out_data + k * m);
         double *rows_stage = stage_data + k * m * 3 * nv_;
         dynamics_by_stage(q, motion, k, stage, terms, rows_stage);
@@ -185,7 +182,7 @@ class WindowKernel : public FloatingModel {
   void set_surroundings(const Surroundings &around);
   void follow(const Configurations &q, Motion &motion, bool derivatives);
   void wanted(const Configurations &q, const Motion &motion, std::size_t k, const Surroundings &around, Stage &stage);
-  void touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives, Stage &stage) const;
+  void touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const;
   void deepen(const Motion &motion, std::size_t k, const Surroundings &around, const double *before, Stage &stage) const;
   void write_residual(Stage &stage, const double *w, double smoothing, double *out) const;
   void hold_forces(const Motion &motion, std::size_t k, const Terms &terms, Matrix &by_q) const;
@@ -195,7 +192,7 @@ class WindowKernel : public FloatingModel {
                         const Columns &columns, const double *residual, double *out);
   void add_tilt(const Motion &motion, std::size_t k, const Stage &stage, std::size_t first, Rows &rows) const;
   void add_feet(const Motion &motion, std::size_t k, const Stage &stage, const Columns &columns, Rows &rows) const;
-  double gap(const Motion &motion, std::size_t k, std::size_t c, const Surroundings &around) const;
+  double gap(const Motion &motion, std::size_t k, std::size_t c) const;
   void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, double before,
                  const stage_math::Vector2 &slip, Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;

@@ -85,10 +85,9 @@ inline void WindowKernel::wanted(const Configurations &q, const Motion &motion, 
   }
 }
 
-// Of a contact sphere at stage k; rises are those of inner stages.
-inline double WindowKernel::gap(const Motion &motion, std::size_t k, std::size_t c, const Surroundings &around) const {
-  const std::size_t inner = std::clamp<std::size_t>(k, 1, around.rises.shape(0)) - 1;
-  return axes_.row(0) * motion.centre[k * nc_ + c] - radii_[c] - plane_height_ - around.rises.data()[inner * nc_ + c];
+// Of a contact sphere at stage k.
+inline double WindowKernel::gap(const Motion &motion, std::size_t k, std::size_t c) const {
+  return axes_.row(0) * motion.centre[k * nc_ + c] - radii_[c] - plane_height_;
 }
 
 // Depth of the contacts at the stage before inner stage k, whose contact variables are given, and its slope by their gaps
@@ -100,15 +99,14 @@ inline void WindowKernel::deepen(const Motion &motion, std::size_t k, const Surr
     const Vector3 w = MapOf<Vector3>(before + 3 * c);
     const double pressed = stage_math::smooth_projection(-w, around.smoothing).value[0];
     const double bears = pressed / (pressed + stage_math::smooth_projection(w, around.smoothing).value[0]);
-    const double there = gap(motion, k, c, around), root = std::sqrt(there * there + kTurn * kTurn);
+    const double there = gap(motion, k, c), root = std::sqrt(there * there + kTurn * kTurn);
     stage.depth[c] = 0.5 * (root - there) - 0.5 * bears * (root + there);
     stage.deepens[c] = 0.5 * (there / root - 1.0) - 0.5 * bears * (there / root + 1.0);
   }
 }
 
 // Contact velocities z at inner stage k but for what a force presses down at once, and their whitened derivatives.
-inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surroundings &around, bool derivatives,
-                                Stage &stage) const {
+inline void WindowKernel::touch(const Motion &motion, std::size_t k, bool derivatives, Stage &stage) const {
   const Eigen::Matrix<double, 2, 3> tangents = axes_.bottomRows<2>();
   for (std::size_t c = 0; c < nc_; ++c) {
     const std::size_t previous = k * nc_ + c, own = previous + nc_, following = own + nc_;
@@ -117,7 +115,7 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, const Surro
         tangents * (motion.centre[following] - motion.centre[previous]) / (2.0 * dt_) +
         0.5 * lever * (motion.contact_turn[previous] + motion.contact_turn[own]);
     const double root = stage.root[c] = std::sqrt(slip.squaredNorm() + rounding_ * rounding_);
-    stage.velocity[3 * c] = (gap(motion, k + 1, c, around) + kept_ * stage.depth[c]) / (dt_ * mu_) +
+    stage.velocity[3 * c] = (gap(motion, k + 1, c) + kept_ * stage.depth[c]) / (dt_ * mu_) +
                             (coulomb_ ? root - rounding_ : 0.0);
     stage.velocity.segment<2>(3 * c + 1) = slip;
     if (!derivatives) continue;

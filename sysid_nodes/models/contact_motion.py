@@ -44,13 +44,18 @@ def contact_arms(plane: ContactPlane, radii: Array) -> Array:
     return np.asarray(-radii[:, None] * plane.axes[0])
 
 
+def contact_gaps(centre: Array, radii: Array, plane: ContactPlane, height: float) -> Array:
+    """(N, nc) distances of the lowest points of spheres at centres (N, nc, 3) from the plane raised by a height [m]."""
+    return np.asarray(centre @ plane.axes[0] - radii - plane.height - height)
+
+
 def contact_motion(
     kinematics: ContactKinematics, radii: Array, plane: ContactPlane, height: float, dt: float, *, derivatives: bool
 ) -> ContactMotion:
     """Gap and slip of N configurations spaced by dt [s], over the plane raised by a further `height` [m]."""
     axes, arms = plane.axes, contact_arms(plane, radii)
     tangents = axes[1:]
-    gap = kinematics.centre @ axes[0] - radii - plane.height - height
+    gap = contact_gaps(kinematics.centre, radii, plane, height)
     rotation = kinematics.rotation
     turn = matrix_log(rotation[1:] @ rotation[:-1].swapaxes(-1, -2))
     lever = -(tangents @ skew(arms)) / dt  # turn -> tangential velocity of the arm's end

@@ -62,7 +62,8 @@ def difference_jacobian(reference: Array, q: Array) -> Array:
     joints = np.arange(6, nv)
     out[..., joints, joints] = 1.0
     out[..., :3, :3] = quaternion_matrix(reference[..., 3:7]).swapaxes(-1, -2) @ quaternion_matrix(q[..., 3:7])
-    out[..., 3:6, 3:6] = right_log_jacobian(difference(reference, q)[..., 3:6])
+    turned = quaternion_product(quaternion_inverse(reference[..., 3:7]), q[..., 3:7])
+    out[..., 3:6, 3:6] = right_log_jacobian(quaternion_log(turned))
     return out
 
 

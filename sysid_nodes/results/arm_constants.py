@@ -16,15 +16,17 @@ class ArmConstants:
     """Constants p = [theta_1 .. theta_n (10 each), F_c, F_v, I_a, beta, gain, load friction (n each)], 16 n.
 
     gain * reading = torque + beta; theta in pinocchio's order in each joint's frame. A constant that is known has no
-    variance.
+    variance. Where gears couple joints, all but theta is of the motors behind their gears.
 
     Attributes:
         mean: (16 n,).
         covariance: (16 n, 16 n).
+        coupling: (n, n) motors turn by it times joints; None where each turns with its own joint alone.
     """
 
     mean: Array
     covariance: Array
+    coupling: Array | None = None
 
     @property
     def sigma(self) -> Array:

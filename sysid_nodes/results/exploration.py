@@ -86,6 +86,7 @@ class ExplorationPlan:
 
     Attributes:
         estimate: digest of the posterior that it was made for.
+        policy: digest of the controller that obeys it (`rollouts.CommandedPolicy.id`).
         segment: duration of a curve [s].
         gaits: (S,) gait of each segment.
         points: (S, 5, D + 1) control points of Bezier curves of degree D, of `COMMANDS`.
@@ -100,6 +101,7 @@ class ExplorationPlan:
 
     robot: str
     estimate: str
+    policy: str
     segment: float
     gaits: tuple[str, ...]
     points: Array
@@ -118,8 +120,8 @@ class ExplorationPlan:
 
     @cached_property
     def id(self) -> str:
-        """Digest of what is executed, and of the estimate it was made for."""
-        return digest(self.robot, self.estimate, self.segment, self.gaits, self.points, self.height)
+        """Digest of what is executed, and of estimate and controller it was made for."""
+        return digest(self.robot, self.estimate, self.policy, self.segment, self.gaits, self.points, self.height)
 
 
 def require_estimate(plan: ExplorationPlan, posterior: str) -> None:
@@ -130,3 +132,13 @@ def require_estimate(plan: ExplorationPlan, posterior: str) -> None:
     """
     if plan.estimate != posterior:
         raise InputError(f"plan {plan.id} was made for estimate {plan.estimate}, not for {posterior or 'none'}")
+
+
+def require_policy(plan: ExplorationPlan, policy: str) -> None:
+    """Refuses a plan that another controller was to obey, as robots under this one have not followed it.
+
+    Raises:
+        InputError: it is.
+    """
+    if plan.policy != policy:
+        raise InputError(f"plan {plan.id} was made for controller {plan.policy}, not for {policy}")

@@ -4,6 +4,7 @@
 from sysid_nodes.rollouts.closed_loop import Walks, walk
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import FREQUENCY, GAITS
+from sysid_nodes.rollouts.humanoid import HumanoidPolicy
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
 from sysid_nodes.rollouts.policies import commanded_policy
 from sysid_nodes.rollouts.policy import Command, CommandedPolicy
@@ -28,6 +29,7 @@ __all__ = [
     "DrivenSimulations",
     "FinerSimulations",
     "GroundConfig",
+    "HumanoidPolicy",
     "ProcessSimulations",
     "Simulations",
     "Simulator",

@@ -45,6 +45,18 @@ class GroundConfig:
     )
 
 
+def require_walker(robot: Robot) -> None:
+    """Checks that a robot can be simulated walking.
+
+    Raises:
+        RobotError: the robot has a fixed base, no contact points or no IMU.
+    """
+    if not robot.floating_base:
+        raise RobotError(f"robot '{robot.name}' has a fixed base; the legged simulation needs a floating one")
+    if not robot.contacts or not robot.imu:
+        raise RobotError(f"robot '{robot.name}' has no contact points or no IMU; the legged simulation needs both")
+
+
 def build_legged_mujoco(
     robot: Robot,
     bodies: Sequence[pinocchio.Inertia],
@@ -71,10 +83,7 @@ def build_legged_mujoco(
     Raises:
         RobotError: the robot has a fixed base, joints that are not revolute, no contact points or no IMU.
     """
-    if not robot.floating_base:
-        raise RobotError(f"robot '{robot.name}' has a fixed base; the legged simulation needs a floating one")
-    if not robot.contacts or not robot.imu:
-        raise RobotError(f"robot '{robot.name}' has no contact points or no IMU; the legged simulation needs both")
+    require_walker(robot)
     spec = mujoco.MjSpec()
     _set_options(spec, robot, ground, timestep)
     floor = spec.worldbody.add_geom(name="ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])

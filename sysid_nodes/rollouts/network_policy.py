@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pinocchio
 
+from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.gaits import GAITS
@@ -55,10 +56,12 @@ class NetworkPolicy:
     def __init__(self, robot: Robot, file: Path) -> None:
         if not file.is_file():
             raise ConfigError("no such file of a policy", source=str(file))
-        self._layout: PolicyLayout = read_layout(file.with_suffix(".yaml"), robot)
+        layout = file.with_suffix(".yaml")
+        self._layout: PolicyLayout = read_layout(layout, robot)
+        self.id = digest("network", file.read_bytes(), layout.read_bytes())
         self._network = _open(file, self._layout)
         self.period, self.posture = self._layout.period, self._layout.posture(robot)
-        self.standing_height = _standing_height(robot, self.posture)
+        self.standing_height = self.walking_height = _standing_height(robot, self.posture)
         self.memory: NetworkMemory | None = None
 
     def set_points(self, state: Array, command: Command) -> Array:

@@ -71,12 +71,16 @@ class CommandedPolicy(Protocol):
     Attributes:
         memory: of the motion so far; None begins one.
         period: between two set-points [s].
+        id: digest of all that decides what it does, for plans that are for it alone.
         posture: (n,) joints of a robot that stands [rad].
+        walking_height: of the base, at which it walks well [m].
     """
 
     memory: Any
+    id: str
     period: float
     posture: Array
+    walking_height: float
 
     @property
     def standing_height(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.config import option
+from sysid_nodes.data.digest import digest
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import Stride, stride
@@ -94,10 +95,11 @@ class WalkingPolicy:
         RobotError: it does not walk on four legs.
     """
 
-    posture = np.tile([0.0, 0.8, -1.6], 4)
+    posture, walking_height = np.tile([0.0, 0.8, -1.6], 4), 0.29
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period = config, config.period
+        self.id = digest("four legs", replace(config, policy=""))
         self._legs, self._drive = Legs(robot), drive
         self._mass = float(sum(body.mass for body in robot.model.inertias.tolist()))
         self._limit = robot.limits.torque

@@ -73,6 +73,7 @@ class SensorFrame:
         self._turn = np.array(pinocchio.Quaternion(placement.rotation).coeffs())
         self._adjoint = np.zeros((6, robot.model.nv))
         self._adjoint[:, :6] = placement.toActionMatrixInverse()
+        self._stack = self._adjoint[None]
 
     def pose(self, states: States) -> Pose:
         """Poses at K states."""
@@ -95,7 +96,9 @@ class SensorFrame:
         return SpatialRate(a @ self._adjoint.T, None, None, self._constant(len(states)))
 
     def _constant(self, count: int) -> Array:
-        return np.broadcast_to(self._adjoint, (count, *self._adjoint.shape))
+        if len(self._stack) != count:  # a window has as many stages as the one before
+            self._stack = np.broadcast_to(self._adjoint, (count, *self._adjoint.shape))
+        return self._stack
 
     def _pose_by_pinocchio(self, states: States) -> Pose:
         model, data, frame = self.model, self._data, self._frame

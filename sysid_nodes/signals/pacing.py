@@ -18,8 +18,9 @@ _MEMORY = 0.3
 _FEWEST = 3
 """Solves at a pace before it is judged: one that was interrupted says nothing."""
 
-_LATE = 0.5
-"""Share of the largest lag from which on no solve may take longer than the time until the next."""
+_BEHIND, _LATE = 0.25, 0.5
+"""Shares of the largest lag: below the first a machine has kept up so far, however long solves take, as at an impact or
+beside another program for a moment; above the second no solve may take longer than the time until the next."""
 
 _LONGEST = 60.0
 """Longest time between two attempts at a better pace [s]."""
@@ -33,7 +34,11 @@ class PacingConfig:
     most_hop: int = option(8, "steps from one solve to the next at most", minimum=1)
     shortest: int = option(10, "stages that a shortened window keeps", minimum=4)
     load: float = option(
-        0.85, "share of the time between two solves that a solve may take", unit="1", minimum=0.05, maximum=1.0
+        0.85,
+        "share of the time between two solves that a solve may take where the lag is above a quarter of max_lag",
+        unit="1",
+        minimum=0.05,
+        maximum=1.0,
     )
     relax: float = option(
         0.8, "load that a better pace must promise before it is tried again", unit="1", minimum=0.01, maximum=1.0
@@ -161,7 +166,8 @@ class Pacer:
         late = lag > _LATE * config.max_lag
         if self._count < _FEWEST and not (late and load > 1.0):
             return self.pace
-        if self.load > config.load or (late and (load > 1.0 or since > config.patience)):
+        behind = self.load > config.load and lag > _BEHIND * config.max_lag
+        if behind or (late and (load > 1.0 or since > config.patience)):
             self._worse(now, since)
         elif self.slowed and since >= self._patience and self._promise() < config.relax:
             self._change(self._level - 1, now)

@@ -21,13 +21,20 @@ ABSURD_STAMP, DUPLICATE_STAMP, BACKWARD_STAMP = "absurd stamp", "duplicate stamp
 OTHER_CLOCK, LATE = "stamp of another clock", "late"
 """About stamps."""
 
+OLD_READING = "old reading under a new stamp"
+"""About values and stamp: of a driver that publishes oftener than it reads, or a recorder that fills in."""
+
+_MOVES = 1e-6
+"""Speed from which a position changes in doubles from one stamp to the next [rad/s, deg/s or m/s]."""
+
+
 GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
 """No reading of anything."""
 
 
 def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
     """Reason that values cannot be a reading whose components are at most `largest`, or an empty string."""
-    if np.abs(values).max() <= largest:  # false for NaN too
+    if np.maximum.reduce(np.abs(values), axis=None) <= largest:  # false for NaN too
         return ""
     return ABSURD_VALUE if np.isfinite(values).all() else NOT_FINITE
 
@@ -35,3 +42,8 @@ def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
 def is_stamp(stamp: float) -> bool:
     """Whether a sensor can have meant it [s]; zero is what a driver sends that never filled the header in."""
     return math.isfinite(stamp) and stamp > 0.0
+
+
+def is_old(values: npt.NDArray[np.float64], before: npt.NDArray[np.float64] | None) -> bool:
+    """Whether positions, velocities and efforts, rows of values (3, n), are to the last bit those before, in motion."""
+    return before is not None and bool(np.abs(values[1]).max() > _MOVES) and np.array_equal(values, before)

@@ -24,7 +24,7 @@ class Samples:
             several, less where one reading serves several steps. The square is the number of readings' worth of
             information, so that none is counted twice.
         rates: (K, d) of change of the readings a second, three for an orientation's four, or None where none was asked
-            for; not kept by what follows here.
+            for.
     """
 
     steps: Indices
@@ -35,14 +35,20 @@ class Samples:
     def __len__(self) -> int:
         return len(self.steps)
 
+    @property
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """(K,) which are readings at all."""
+        return np.asarray((self.weights > 0.0) & np.isfinite(self.values).all(axis=1))
+
     def between(self, first: int, stop: int) -> Samples:
         """Those of steps first..stop-1, with indices that start at zero."""
         i, j = np.searchsorted(self.steps, (first, stop))
-        return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j])
+        rates = None if self.rates is None else self.rates[i:j]
+        return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j], rates)
 
     def shift(self, by: int) -> Samples:
         """A copy with indices raised by a number of steps."""
-        return Samples(self.steps + by, self.values, self.weights)
+        return Samples(self.steps + by, self.values, self.weights, self.rates)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class AlignedSteps:
 
 
 def join(parts: Sequence[Samples], width: int) -> Samples:
-    """Samples of one stream one after the other; without parts, an empty one of that width."""
+    """Samples of one stream one after the other, without rates; without parts, an empty one of that width."""
     return Samples(
         np.concatenate([np.zeros(0, dtype=np.int64), *(part.steps for part in parts)]),
         np.concatenate([np.zeros((0, width)), *(part.values for part in parts)]),

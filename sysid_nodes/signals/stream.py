@@ -17,9 +17,11 @@ from sysid_nodes.signals.rejection import (
     ABSURD_STAMP,
     BACKWARD_STAMP,
     DUPLICATE_STAMP,
+    OLD_READING,
     POSITION_JUMP,
     TURN_UNKNOWN,
     WRONG_LENGTH,
+    is_old,
     is_stamp,
     value_fault,
 )
@@ -69,6 +71,7 @@ class JointStream:
         max_jump: a stamp further ahead of the last accepted one than this is absurd [s].
         restart_after: consecutive messages that agree with one another on another clock, after which the stream
             restarts on that clock (a reset simulation, a bag played in a loop).
+        only_news: leave out readings in motion that are to the last bit those before.
 
     Attributes:
         rejected: messages not accepted, by reason.
@@ -90,6 +93,7 @@ class JointStream:
         max_gap: float = 0.02,
         max_jump: float = 3600.0,
         restart_after: int = RESTART_AFTER,
+        only_news: bool = False,
     ) -> None:
         self._signals = signals
         self._delay = DelayLine(np.zeros(1) if signals is None else signals.delay)
@@ -102,6 +106,7 @@ class JointStream:
         self.max_gap = float(max_gap)
         self.max_jump = float(max_jump)
         self.restart_after = int(restart_after)
+        self._only_news = only_news
         self.reset()
 
     def reset(self) -> None:
@@ -112,6 +117,7 @@ class JointStream:
         self.gaps = 0
         self.longest_gap = 0.0
         self._last: Sample | None = None
+        self._reading: Array | None = None
         self._delay.reset()
         self._strange_stamp = 0.0
         self._strange_count = 0
@@ -152,6 +158,10 @@ class JointStream:
         if (reason := self._stamp_fault(stamp)) and not self._restart_due(stamp, reason):
             self._count(reason)
             return None
+        if self._only_news and is_old(values, self._reading):
+            self._count(OLD_READING)
+            return None
+        self._reading = values.copy()  # of which whole turns may be added below
         sample = self._accept(float(stamp), values if self._signals is None else self._signals.convert(values))
         if sample is None or self._delay.idle:
             return sample

@@ -81,7 +81,8 @@ class StreamHealth:
     def __init__(self, name: str, channel: ChannelConfig, config: StreamHealthConfig, start: float) -> None:
         self._name, self._channel, self._config, self._start = name, channel, config, start
         most = int(min(4.0 * channel.rate * config.memory + 16.0, 20_000.0))
-        self._accepted: deque[tuple[float, float]] = deque(maxlen=most)
+        self._times: deque[float] = deque(maxlen=most)  # of readings that were taken, and the clock when they came [s]
+        self._clocks: deque[float] = deque(maxlen=most)
         self._rejected: deque[tuple[float, str]] = deque(maxlen=most)
         self._value: Array | None = None
         self._changed = (0.0, 0)
@@ -90,12 +91,15 @@ class StreamHealth:
 
     def accept(self, time: float, value: Array, now: float) -> None:
         """Takes a reading that was true at a time [s] and arrived when the clock stood at `now` [s]."""
-        while self._accepted and self._accepted[0][1] < now - self._config.memory:
-            self._accepted.popleft()
-        self._accepted.append((time, now))
+        while self._clocks and self._clocks[0] < now - self._config.memory:
+            self._times.popleft()
+            self._clocks.popleft()
+        self._times.append(time)
+        self._clocks.append(now)
         self._heard = max(self._heard, now)
         self._count += 1
-        if self._value is None or not (value == self._value).all():
+        last = self._value
+        if last is None or value[0] != last[0] or not (value == last).all():  # most differ in the first number
             self._value, self._changed = value, (time, self._count)
 
     def reject(self, reason: str, now: float) -> None:
@@ -107,9 +111,10 @@ class StreamHealth:
         """Present findings, the gravest first; a stream without findings may be trusted so far."""
         config = self._config
         since = now - config.memory
-        accepted = [entry for entry in self._accepted if entry[1] >= since]
+        clock = np.fromiter(self._clocks, dtype=np.float64)
+        times, clock = np.fromiter(self._times, dtype=np.float64)[clock >= since], clock[clock >= since]
         rejected = Counter(reason for at, reason in self._rejected if at >= since)
-        total = len(accepted) + sum(rejected.values())
+        total = len(times) + sum(rejected.values())
         if (silent := now - self._heard) > config.off_after:
             return [self._finding(StreamFault.OFF, self._heard, f"has been silent for {silent:.2f} s")]
         findings = []
@@ -120,13 +125,12 @@ class StreamHealth:
         if (strange := rejected[OTHER_CLOCK] + rejected[ABSURD_STAMP]) > config.late_share * total:
             line = f"has {strange} of {total} stamps that are of another clock or of none"
             findings.append(self._finding(StreamFault.CLOCK, now, line))
-        if rejected[DUPLICATE_STAMP] and not accepted:
+        if rejected[DUPLICATE_STAMP] and not len(times):
             findings.append(self._finding(StreamFault.CLOCK, now, "has stamps that do not advance"))
         if rejected[LATE] > config.late_share * total:
             line = f"has {rejected[LATE]} of {total} readings that came after their step was closed"
             findings.append(self._finding(StreamFault.DELAYED, now, line))
-        if len(accepted) >= _FEWEST:
-            times, clock = np.array(accepted).T
+        if len(times) >= _FEWEST:
             findings += self._find_stuck(times) + self._ahead(times, clock) + self._rate(times, now)
         return findings
 

@@ -103,3 +103,29 @@ def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report = only_report(tmp_path)
     assert "| pendulum, nothing | 1 | 0 |" in report
     assert "| pendulum, 0.2 kg at 50 % | 1 | 1 |" in report
+
+
+def test_slight_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is claimed, intervals hold what a constant was and what it became, and are counted by what was said."""
+    monkeypatch.setitem(bayesian_changes.SLIGHT, "pendulum", (0.05,))
+    monkeypatch.setattr(bayesian_changes, "RUBS", (0.001,))
+    monkeypatch.delitem(bayesian_changes.COURSES, "settling")
+    arguments = ["--slight", "--arms", "1", "--duration", "1.5", "--robots", "pendulum"]
+    assert bayesian_changes.main([*arguments, "--out", str(tmp_path)]) == 0
+    report = only_report(tmp_path)
+    assert "| 50 g at once | 1 | 1 | 0 |  |  | 0 |  |  |" in report
+    (line,) = (line for line in report.splitlines() if line.startswith("| friction 0.1 % more steadily | 1 | 0 | 0 |"))
+    before, after = (float(cell.split()[0]) for cell in line.split("|")[-3:-1])
+    assert min(before, after) > 60.0
+
+
+def test_what_changes_slightly_is_told_apart() -> None:
+    silent = {"said": [], "held": [0.9, 0.8]}
+    doubted, refused = silent | {"said": ["it changes"], "held": [1.0, 0.6]}, {"said": ["it changes"], "held": []}
+    assert bayesian_changes._slight_row("x", [silent, doubted, refused]) == (
+        *("x", 3, 1, 1, "100 %", "60 %", 1, "90 %", "80 %"),
+    )
+    t = np.linspace(0.0, 1.0, 11)
+    courses = {name: course(t) for name, course in bayesian_changes.COURSES.items()}
+    assert courses["at once"].tolist() == [0.0] * 5 + [1.0] * 6
+    assert all((np.diff(course) >= 0.0).all() and course[0] == 0.0 for course in courses.values())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from sysid_nodes.models.bezier import Bezier
 def test_planning_speed(tmp_path: Path) -> None:
     assert planning_speed.main(["--runs", "1", "--out", str(tmp_path)]) == 0
     (found,) = tmp_path.glob("*.md")
-    assert "median of 4 steps" in found.read_text(encoding="utf-8")
+    assert re.search(r"median of [1-9]\d* steps", found.read_text(encoding="utf-8"))
 
 
 @pytest.mark.slow

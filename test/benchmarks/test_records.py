@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import machine
 from benchmarks.records import collect
 
 
@@ -26,6 +27,22 @@ def test_trials_in_the_file_are_not_run_again(tmp_path: Path) -> None:
     more = [{"seed": 1, "plan": "b"}, {"plan": "a", "seed": 1}]
     assert collect(_chosen(path), more, run, "") == [{"value": "b 1"}, {"value": "a 1"}]
     assert ran == [3, 1, 1]
+
+
+def test_a_report_says_what_its_trials_had_taken_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An assembled report would else say that it took no time."""
+    path, clock = tmp_path / "records.jsonl", iter([0.0, 30.0, 30.0, 120.0])
+    monkeypatch.setattr(machine, "_EARLIER", [])
+    monkeypatch.setattr(machine, "used", lambda: next(clock, 0.0))
+    keys = [{"value": 1}, {"value": 2}]
+    collect(_chosen(path), keys, _same, "")
+    assert dict(machine.facts())["took"].endswith(" min, 0.0 min of CPU")
+    collect(_chosen(path), keys, _same, "")
+    assert dict(machine.facts())["took"].endswith(" of CPU, beside 2 trials of runs before it, 2.0 min of CPU")
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"key": {"value": 3}, "found": {"value": 3}}\n')  # of before it was written
+    collect(_chosen(path), [{"value": 3}], _same, "")
+    assert dict(machine.facts())["took"].endswith(" of CPU, beside 3 trials of runs before it, unknown times")
 
 
 @pytest.mark.parametrize("kept", [10, -1])

@@ -13,7 +13,10 @@ from shared.benchmark_report import only_report
 from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_scaling, sampling_truth
 from benchmarks.exploration_realised import NAMES, in_units
 from benchmarks.peers.tpe import tpe
-from benchmarks.sampling_worlds import model_world
+from benchmarks.sampling_tasks import tasks
+from benchmarks.sampling_truth import CASES
+from benchmarks.sampling_walks import FALLEN
+from benchmarks.sampling_worlds import model_world, true_world
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.sampling.config import SamplingConfig
@@ -35,6 +38,15 @@ def test_a_robot_that_tasks_are_tuned_in_kneels_on_its_knees() -> None:
     world = model_world(robot, config, [Unknowns(robot, config).column("guess")])
     kneeling = np.tile([0.0, 0.3, -2.7], 4)[None]
     assert world.play(1, lambda _: kneeling, 0.6)[0, -1, 2] > 0.15
+
+
+@pytest.mark.slow
+def test_a_humanoid_walks_the_circle_with_the_load_of_the_truth() -> None:
+    task = tasks()["humanoid"]
+    truth = true_world(load_robot("g1"), CASES["humanoid"].setting()[1])
+    error = task.errors(truth, np.array([task.guess, 0.2 * task.guess]))
+    # The mean of 0.2 m/s and half of 0.33 rad/s would be 0.36 off if it stood.
+    assert 0.0 < error[0] < 0.15 < error[1] < FALLEN, "a fifth of what is asked is too slow"
 
 
 def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> None:

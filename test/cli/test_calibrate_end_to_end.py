@@ -92,6 +92,28 @@ def test_unloaded_to_weighed_to_exported(folder: Path, arm: Problem, tmp_path: P
     np.testing.assert_array_equal(after[:body], arm.robot.inertial_parameters()[:body])
 
 
+def test_errors_that_use_up_the_margin_are_told(
+    folder: Path, arm: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Torque that the loaded arm needs and the bare one did not, of up to 1.3 times what the calibration allows."""
+    rng, allowed = np.random.default_rng(23), load_calibration(folder / "calibration.json").torque_absolute
+    samples = unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, 6.0).samples
+
+    def bent(_: int, fields: dict[str, Any]) -> dict[str, Any]:
+        more = 1.3 * allowed * np.sin(25.0 * np.array(fields["position"]))
+        return fields | {"effort": (np.array(fields["effort"]) + more).tolist()}
+
+    said = []
+    for name, change in (("straight", None), ("bent", bent)):
+        words = ["replay", str(record(tmp_path / name, samples, change)), "--config", str(folder / "arm.yaml")]
+        words += ["--calibration", str(folder / "calibration.json"), "--out", str(tmp_path / f"{name}_result")]
+        capsys.readouterr()
+        assert main(words) == 0
+        said.append("and the bounds may miss the truth" in capsys.readouterr().err)
+        assert bool(read_result(tmp_path / f"{name}_result" / "result.json")["findings"]) == said[-1]
+    assert said == [False, True]
+
+
 def test_a_known_mass_gives_the_gains(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arm = bare_arm(np.random.default_rng(31), UR10_GAIN)
     rng = np.random.default_rng(32)
@@ -193,7 +215,7 @@ def test_a_log_that_cannot_calibrate(
     [
         (
             lambda text: text.replace('"schema":3', '"schema":1'),
-            "has schema 1, this version reads 3 to 5; calibrate again",
+            "has schema 1, this version reads 3 to 6; calibrate again",
         ),
         (lambda text: text[: len(text) // 2], "not valid JSON"),
         (lambda text: text.replace("elbow_joint", "knee_joint"), "calibration is for joints shoulder_pan_joint"),

@@ -89,6 +89,20 @@ def test_a_robot_stands_and_leans_under_a_linear_policy_and_one_that_fell_is_let
     assert type(kept).join([kept, made.memory]).fallen.tolist() == [True, False, False, False, True]
 
 
+def test_a_policy_is_known_by_what_is_in_its_files_wherever_they_are(tmp_path):
+    def named(name, weights, **layout):
+        file = write_policy(tmp_path / name, weights, **layout)
+        return commanded_policy(ROBOT, DRIVE, WalkingConfig(policy=str(file))).id
+
+    still, other = np.zeros((45, 12)), np.zeros((45, 12))
+    other[0, 0] = 1e-3
+    first = named("still.onnx", still)
+    assert named("copy.onnx", still) == first
+    assert named("other.onnx", other) != first
+    assert named("slow.onnx", still, period=0.04) != first, "its layout counts as well"
+    assert first != commanded_policy(ROBOT, DRIVE, WalkingConfig()).id
+
+
 def test_a_simulated_robot_obeys_it_at_its_own_period(tmp_path):
     file = write_policy(tmp_path / "still.onnx", np.zeros((45, 12)))
     options = {"motion": "commanded", "drive.enabled": True, "walking.policy": str(file)}

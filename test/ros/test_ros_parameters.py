@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+import rclpy
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 
+from sysid_nodes.cli.demo.nodes import parameter_rules
 from sysid_nodes.data.config import options
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.sessions.interval.node_config import IntervalNodeConfig
@@ -28,6 +31,22 @@ def change(bench: Any, **values: Any) -> Any:
     ]
     request = SetParametersAtomically.Request(parameters=parameters)
     return bench.call(SetParametersAtomically, "/interval_identifier/set_parameters_atomically", request).result
+
+
+@pytest.mark.parametrize("value", ["", "true", "5", "a: b", "it's", True, 5, 0.5, [22.5, 25.0], ["a", ""]])
+def test_a_child_process_gets_the_parameters_it_is_given(value: Any, tmp_path: Path) -> None:
+    rules = parameter_rules({"some__name": value, "file": tmp_path / "of a truth"})
+    context = rclpy.Context()
+    rclpy.init(args=["--ros-args", *rules], context=context)
+    try:
+        node = rclpy.create_node("child", context=context, automatically_declare_parameters_from_overrides=True)
+        got = node.get_parameter("some.name").value
+        assert (got if np.isscalar(value) else list(got)) == value
+        assert type(got) is type(value) or not np.isscalar(value)
+        assert node.get_parameter("file").value == str(tmp_path / "of a truth")
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown(context=context)
 
 
 def test_every_option_is_a_documented_parameter_with_its_default(bench: Any) -> None:

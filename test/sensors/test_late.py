@@ -10,7 +10,7 @@ import pytest
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sensors import build_sensors
 from sysid_nodes.sensors.gyroscope import GyroscopeConfig
-from sysid_nodes.sensors.late import LateSensor, advance, with_rates
+from sysid_nodes.sensors.late import LateSensor, advance, follow_rates, with_rates
 from sysid_nodes.sensors.suite import SensorsConfig
 from sysid_nodes.signals.channel_config import ValueKind
 from sysid_nodes.signals.samples import Samples
@@ -43,6 +43,26 @@ def test_what_is_advanced_by_its_delay_is_in_time(kind: ValueKind) -> None:
     wrong = np.abs(found.values - true.values).max(axis=1)
     assert wrong.max() < 0.15 * change
     assert np.median(wrong) < 0.02 * change
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+def test_what_leaves_a_window_has_the_rates_that_the_whole_log_gives_it(kind: ValueKind) -> None:
+    """Ten steps come at a time, those before the last twenty leave; one reading is none."""
+    log = readings(kind, 0.0)
+    log.values[log.steps == 13, 0] = np.nan
+    usable = Samples(log.steps[log.usable], log.values[log.usable], log.weights[log.usable])
+    whole = with_rates(usable, kind, DT).rates
+    window, first, left = log.between(0, 0), 0, []
+    for stop in (10, 20, 30, 40):
+        window = follow_rates(log.between(first, stop), window, kind, DT)
+        leave = max(stop - 20 - first, 0)
+        gone = window.between(0, leave)
+        assert gone.rates is not None and window.rates is not None
+        left.append(gone.rates[gone.usable])
+        window, first = window.between(leave, stop), first + leave
+    found = np.concatenate(left)
+    assert whole is not None and len(found) == np.count_nonzero(usable.steps < 20)
+    np.testing.assert_array_equal(found, whole[: len(found)])
 
 
 def test_a_reading_alone_is_taken_as_in_time() -> None:

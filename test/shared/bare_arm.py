@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import yaml
 from shared.payload_problem import Problem, SineMotion
 
+from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
@@ -80,6 +84,14 @@ def loaded(arm: Problem, theta: Array, motion: SineMotion) -> Problem:
     p = arm.p.copy()
     p[10 * body : 10 * body + 10] += theta
     return Problem(arm.robot, p, motion, theta)
+
+
+def write_configuration(path: Path) -> None:
+    """UR10 as a parameter file, for readings that come from a recording."""
+    usual = to_flat(IntervalIdentifierConfig())
+    config = replace(UR10, noise=replace(UR10.noise, position_error=IntervalIdentifierConfig().noise.position_error))
+    tree = {key: value for key, value in to_flat(config).items() if value != usual[key]}
+    path.write_text(yaml.safe_dump({"/**": {"ros__parameters": json.loads(json.dumps(tree))}}), encoding="utf-8")
 
 
 def noisy(samples: JointSamples, error: Array) -> JointSamples:

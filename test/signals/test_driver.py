@@ -86,7 +86,7 @@ def test_an_interruption_empties_the_delay_line() -> None:
     for k in range(20):
         if k == 10:
             stream.interrupt()
-        out.append(stream.push(NAMES, 1.0 + 0.005 * k, [0.0, 0.0], [1.0, 1.0], [0.0, 0.0]))
+        out.append(stream.push(NAMES, 1.0 + 0.005 * k, [0.005 * k, 0.0], [1.0, 1.0], [0.0, 0.0]))
     assert out[9] is not None and out[10] is None and out[-1] is not None
 
 

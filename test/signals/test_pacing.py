@@ -197,11 +197,28 @@ def test_a_machine_that_was_busy_for_a_moment_goes_back_though_it_has_little_to_
 
 
 def test_attempts_at_a_pace_that_fails_become_rarer() -> None:
-    machine = Machine(per_stage=0.0, fixed=0.0095)  # solve time just too long for every step
+    machine = Machine(per_stage=0.0, fixed=0.0105)  # solve time just too long for every step
     machine.run(20.0)
     first = machine.pacer.changes
     machine.run(200.0)
     assert machine.pacer.changes - first <= 20  # every 2 s it would be 200
+
+
+def test_solves_that_take_nearly_all_the_time_are_no_reason_while_they_keep_up() -> None:
+    """Nor are two of an impact's, which take longer than the time between two: what waits is caught up with."""
+    machine = Machine(per_stage=0.0, fixed=0.038, config=PacingConfig(hop=4))
+    machine.run(20.0)
+    assert machine.pacer.load > PacingConfig().load
+    assert machine.pacer.changes == 0
+    machine.fixed = 0.03
+    machine.run(5.0)
+    machine.fixed = 0.07
+    machine.run(0.1)
+    assert 0.09 < max(machine.lags) < 0.125
+    machine.fixed = 0.03
+    machine.run(5.0)
+    assert machine.pacer.changes == 0
+    assert machine.lags[-1] < 0.04
 
 
 def test_one_interrupted_solve_changes_nothing() -> None:

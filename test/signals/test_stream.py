@@ -77,6 +77,27 @@ def test_rejects_and_counts(change, reason):
     assert (s.accepted, s.rejected, s.restarts) == (2, {reason: 1}, {})
 
 
+def test_an_old_reading_under_a_new_stamp_is_no_news():
+    """A driver that publishes four times what it reads: positions would stand still and then jump, at full speed."""
+    s, moving = stream(only_news=True), {"qd": (0.5, 0.0, 0.0)}
+    states = [{"q": (0.1 + 0.004 * (k // 4), 0.2, 0.3)} for k in range(12)]
+    taken = [push(s, 1.0 + 0.002 * k, **state, **moving) for k, state in enumerate(states)]
+    assert [sample is not None for sample in taken] == [True, False, False, False] * 3
+    assert s.rejected == {"old reading under a new stamp": 9}
+
+
+def test_readings_that_stay_the_same_at_rest_are_taken():
+    s = stream(only_news=True)
+    assert all(push(s, 1.0 + 0.002 * k) is not None for k in range(5))
+
+
+def test_an_old_reading_is_known_after_its_turns_are_undone():
+    s = stream(only_news=True)
+    push(s, 1.0, q=(3.1, 0.0, 0.0), qd=(10.0, 0.0, 0.0))
+    assert push(s, 1.01, q=(-3.1, 0.0, 0.0), qd=(10.0, 0.0, 0.0)) is not None
+    assert push(s, 1.02, q=(-3.1, 0.0, 0.0), qd=(10.0, 0.0, 0.0)) is None
+
+
 def test_an_ignored_joint_may_be_anything():
     sample = push(stream(), 1.0, names=(*NAMES, "x"), q=(1, 2, 3, math.nan), qd=(0,) * 4, tau=(0,) * 4)
     assert sample is not None

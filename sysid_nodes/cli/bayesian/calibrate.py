@@ -46,13 +46,11 @@ def posterior_of(
     stated = to_flat(replace(BayesianSessionConfig(), bayesian=config))
     chosen = dict(parse_setting(text, BayesianSessionConfig) for text in settings)
     config = from_flat(BayesianSessionConfig, stated | chosen, source="command line").bayesian
-    if any(config.mechanism.couplings):
+    if config.mechanism != MechanismConfig(couplings=config.mechanism.couplings):
         raise ConfigError(
-            "'bayesian.mechanism.couplings': bounds of an arm have friction at joints, which coupled gears have at "
-            "motors; 'sysid replay' with the same option gives the posterior, 'sysid export' its robot"
+            "a calibration is of an open chain with a motor in every joint; of 'bayesian.mechanism' it takes couplings "
+            "alone"
         )
-    if config.mechanism != MechanismConfig():
-        raise ConfigError("a calibration is of an open chain with a motor in every joint, without 'bayesian.mechanism'")
     try:
         result, constants = identify_arm(
             prior, per_joint(known.gain, robot.n, "known_robot.gain"), samples, config, progress

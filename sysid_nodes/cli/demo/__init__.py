@@ -41,9 +41,9 @@ examples:
   sysid demo fourbar
 
 exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an estimate that calls itself
-good is far from it, an alarm was missing or
-false, or a replay of the recording says something else; 3 the data contradicted the stated assumptions; 4 the robot was
-stopped, did not reach its goal or has fallen; 5 the machine is too slow, and the line says how busy it was
+good is far from it, an alarm was missing or false, or a replay of the recording says something else; 3 the data
+contradicted the stated assumptions; 4 the robot was stopped, did not reach its goal or has fallen; 5 the machine is too
+slow, and the line says how busy it was
 """
 
 from __future__ import annotations

@@ -82,6 +82,30 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     with contextlib.suppress(subprocess.TimeoutExpired):  # not even that ends one that a driver holds in the kernel
         process.wait(_PATIENCE)
+    _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    """Closes the pipes to a process that has ended."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+def parameter_rules(parameters: Mapping[str, Any]) -> list[str]:
+    """Parameters as ROS takes them on a command line.
+
+    Args:
+        parameters: values by name, two underscores for a dot; a path is a string.
+
+    Returns:
+        `-p NAME:=VALUE` of each. ROS reads a value as YAML and none at all as an error, so that strings are quoted.
+    """
+    rules = []
+    for key, value in parameters.items():
+        said = json.dumps(str(value) if isinstance(value, Path) else value)
+        rules += ["-p", f"{key.replace('__', '.')}:={said}"]
+    return rules
 
 
 class Nodes:
@@ -126,8 +150,7 @@ class Nodes:
             parameters: others; two underscores in a name are a dot.
         """
         arguments = ["--params-file", str(config)] if config is not None else []
-        for key, value in parameters.items():
-            arguments += ["-p", f"{key.replace('__', '.')}:={value}"]
+        arguments += parameter_rules(parameters)
         self._start(name, [sys.executable, "-m", f"sysid_nodes.ros.nodes.{module}", "--ros-args", *arguments])
 
     def end(self, name: str) -> None:
@@ -185,7 +208,7 @@ class Nodes:
             raise OverdueError(f"the recorder does not complete the bag within {_COMPLETING:g} s") from None
         if status:
             raise SysidError(self._describe_end(_RECORDER))
-        del self._processes[_RECORDER]
+        _close(self._processes.pop(_RECORDER))
 
     def processor_time(self) -> dict[str, float]:
         """Time each process has spent computing so far [s]; empty where /proc does not tell."""

@@ -40,15 +40,17 @@ def run(args: argparse.Namespace, document: dict[str, Any] | None) -> int:
     samples = read_samples(robot, config, args.bag, args.topic)
     centre, radius = known_box(robot, config.known_robot)
     body = robot.body_index(config.body)
-    if (calibrated := _calibration_of(args.model, document)) is not None:  # the law of friction that its numbers mean
-        power = tuple(float(x) for x in _calibration(calibrated, robot, config).viscous_power)
+    coupling = None
+    if (calibrated := _calibration_of(args.model, document)) is not None:  # the laws that its numbers mean
+        found = _calibration(calibrated, robot, config)
+        power, coupling = tuple(float(x) for x in found.viscous_power), found.coupling
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=power))
     rows = run_rows(
         robot, config, Run(samples, 0.0, str(args.bag)),
-        identify_payload(robot.n, body, centre, radius, config.prior.bounds), least=1,
+        identify_payload(robot.n, body, centre, radius, config.prior.bounds), least=1, coupling=coupling,
     )  # fmt: skip
-    found = compare_torque(rows, body, models)
-    return conclude(args, found, robot=robot.name, joints=robot.joint_names, window=config.window.duration)
+    compared = compare_torque(rows, body, models)
+    return conclude(args, compared, robot=robot.name, joints=robot.joint_names, window=config.window.duration)
 
 
 def _models(

@@ -66,5 +66,5 @@ def robot_parameters(robot: str, carried: Load, seed: int, duration: float, trut
         "listeners": 2,
         "truth_file": truth[0],
         "truth_series": truth[1],
-        "truth_topics": "true",
+        "truth_topics": True,
     }

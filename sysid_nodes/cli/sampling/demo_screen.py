@@ -47,12 +47,13 @@ def _table(watch: SamplingWatch) -> Table:
     for heading in ("unit", "first motion", "promised", "after the plan", "truth"):
         table.add_column(heading, justify="right", no_wrap=True)
     for k, row in enumerate(watch.known[0] if watch.known else []):
+        scale, unit = (1e3, "mm") if row.unit == "m" else (1.0, row.unit)  # all of it fits 80 columns
         truth = watch.truth.get(row.name, math.nan)
-        after = _cell(watch.known[1][k], truth) if len(watch.known) > 1 else Text("")
-        expected = Text("") if watch.plan is None else _promise(promised_sigma(watch.plan, row))
-        digits = decimals(watch.known[-1][k].sigma)
-        true = f"{round(truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
-        table.add_row(row.name, row.unit, _cell(row, truth), expected, after, true)
+        after = _cell(watch.known[1][k], truth, scale) if len(watch.known) > 1 else Text("")
+        expected = Text("") if watch.plan is None else _promise(scale * promised_sigma(watch.plan, row))
+        digits = decimals(scale * watch.known[-1][k].sigma)
+        true = f"{round(scale * truth, digits) + 0.0:.{digits}f}"  # no minus before a zero
+        table.add_row(row.name, unit, _cell(row, truth, scale), expected, after, true)
     return table
 
 
@@ -60,9 +61,9 @@ def _promise(sigma: float) -> Text:
     return Text(f"±{sigma:.{decimals(sigma)}f}") if math.isfinite(sigma) else Text("unknown", style="dim")
 
 
-def _cell(row: Known, truth: float) -> Text:
+def _cell(row: Known, truth: float, scale: float) -> Text:
     if not math.isfinite(row.sigma):
         return Text("unknown", style="dim")
-    digits = decimals(row.sigma)
-    text = f"{row.value:.{digits}f} ±{row.sigma:.{digits}f}"
+    digits = decimals(scale * row.sigma)
+    text = f"{scale * row.value:.{digits}f} ±{scale * row.sigma:.{digits}f}"
     return Text(text, style="green" if row.holds(truth) else "yellow")

@@ -28,6 +28,7 @@ def plan_fields(plan: ExplorationPlan) -> dict[str, Any]:
     return {
         "id": plan.id,
         "estimate_id": plan.estimate,
+        "policy_id": plan.policy,
         "robot": plan.robot,
         "segment": plan.segment,
         "gaits": list(plan.gaits),
@@ -63,6 +64,7 @@ def to_plan(fields: Mapping[str, Any]) -> ExplorationPlan:
     plan = ExplorationPlan(
         robot=fields["robot"],
         estimate=fields["estimate_id"],
+        policy=fields["policy_id"],
         segment=float(fields["segment"]),
         gaits=gaits,
         points=points.reshape(len(gaits), len(COMMANDS), degree + 1),

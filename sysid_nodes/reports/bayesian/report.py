@@ -103,7 +103,8 @@ def headline(document: Document) -> str:
         return BayesianStatus[document["status"]].message
     told = sum(row["verdict"] == "observed" for row in rows)
     blind = sum(row["verdict"] == "not observed" for row in rows)
-    line = f"{told} of {len(rows)} constants are observed, {blind} are not: there the posterior is the prior"
+    part = f" {part} in part," if (part := len(rows) - told - blind) else ""
+    line = f"{told} of {len(rows)} constants are observed,{part} {blind} are not: there the posterior is the prior"
     if best := min((row for row in rows if row["verdict"] == "observed"), key=itemgetter("narrowing"), default=None):
         text = IntervalText.of(best["mean"], best["lower"], best["upper"], digits=2)
         unit = unit_text(best["unit"])

@@ -50,6 +50,8 @@ class BagPlayerNode(Node):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(NAME, **kwargs)
         self._config = config = NodeParameters(self, (BagPlayerConfig,), running=lambda: True).build(BagPlayerConfig)
+        if not config.bag:
+            raise ConfigError("'bag' must name the recording to play")
         self._playback = Playback(Path(config.bag), config.topics.split(","))
         self._time = self.create_publisher(Clock, "/clock", 10)
         self._outputs = {topic.name: self._publisher(topic.name, topic.type) for topic in self._playback.topics}

@@ -10,7 +10,7 @@ from rclpy.node import Node
 
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.plan import to_plan
-from sysid_nodes.results.exploration import require_estimate
+from sysid_nodes.results.exploration import require_estimate, require_policy
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
 from sysid_nodes.sessions.diagnostic_keys import FOLLOWS
@@ -55,6 +55,7 @@ class Obeyed:
         try:
             plan = to_plan(as_fields(message))
             require_estimate(plan, self._estimate)
+            require_policy(plan, commanded.policy)
             if plan.robot != self._sim.robot.name:
                 raise InputError(f"plan {plan.id} is for robot '{plan.robot}'")
             if commanded.busy(now):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,9 +15,13 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.interval.news import Subject, is_news
 from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
+
+_MORE = 1.25
+"""Factor on the windows after which bounds are doubted anew."""
 
 
 class IntervalSession:
@@ -59,6 +64,7 @@ class IntervalSession:
         self.received = 0
         self.rejected: Mapping[str, int] = {}
         self.judgement = Judgement()
+        self._weighed, self._margin = 0, tuple[Finding, ...]()
 
     @property
     def result(self) -> IdentificationResult:
@@ -88,8 +94,11 @@ class IntervalSession:
         self.rejected = self._pipeline.samples_rejected
 
     def judge(self) -> Judgement:
-        """Checks whether the data themselves are at fault; takes a few milliseconds."""
-        self.judgement = self._watch.judge(self.result.status)
+        """Checks whether the data are at fault, and with a quarter more windows the bounds; takes some milliseconds."""
+        found, windows = self._watch.judge(self.result.status), self.result.window + 1
+        if windows >= _MORE * self._weighed or self.result.status is Status.INCONSISTENT:
+            self._weighed, self._margin = windows, self._pipeline.doubts()
+        self.judgement = replace(found, doubts=(*found.doubts, *self._margin))
         return self.judgement
 
     def reset(self) -> IdentificationResult:
@@ -114,7 +123,7 @@ class IntervalSession:
             source: where the data came from, in words.
         """
         pipeline = self._pipeline
-        final = pipeline.finish()
+        final, self._weighed = pipeline.finish(), 0
         return IntervalRun(
             robot=self.subject.robot,
             method=self.subject.method,

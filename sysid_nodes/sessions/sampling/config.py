@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sysid_nodes.data.config import option, section
 from sysid_nodes.robots import MotorConfig, Robot, load_robot, with_motor
+from sysid_nodes.rollouts.legged_model import require_walker
 from sysid_nodes.systems.sampling import SamplingConfig
 
 
@@ -30,7 +31,9 @@ def sampling_robot(config: SamplingSessionConfig) -> Robot:
     """The robot that a configuration names.
 
     Raises:
-        RobotError: it is unknown, or its description is unusable.
+        RobotError: it is unknown, its description is unusable, or it cannot walk.
         ConfigError: there are not as many constants of motors as joints.
     """
-    return with_motor(load_robot(config.robot, urdf=config.urdf), config.motor)
+    robot = load_robot(config.robot, urdf=config.urdf)
+    require_walker(robot)
+    return with_motor(robot, config.motor)

@@ -150,10 +150,15 @@ def build_arm(robot: Robot, config: ArmSimulationConfig, rng: np.random.Generato
     beside = config.lockstep or config.interface != "torque"
     late = config.torque_delay if config.interface == "torque" else 0.0
     hardware = replace(config.hardware, delay=late) if beside else config.hardware
+    if robot.floating_base:
+        raise ConfigError(f"robot '{robot.name}' has a floating base; the simulated arm needs a fixed one")
     start = np.array(config.start)
     if config.interface == "playback":
         check_limits(gen3_excitation(), robot.limits)
         start = gen3_excitation()(0.0).q
+    elif start.size != robot.n:
+        line = f"'simulated_arm.start' has {start.size} positions, robot '{robot.name}' has {robot.n} joints"
+        raise ConfigError(line)
     return SimulatedArm(robot, build_payload(robot, config), hardware, rng, start, start=now, until=beside)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Go2 that obeys commands: the very controller that exploration is planned with, on the simulated robot."""
+"""A walking robot that obeys commands: the very controller that exploration is planned with, on the simulated robot."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from sysid_nodes.rollouts.state import rotation_of
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 
 _REST = 1.2  # standing before the first motion [s]
-_HEIGHT = 0.29  # of the base [m]
 
 
-def first_motion() -> CommandCurves:
+def first_motion(height: float) -> CommandCurves:
     """Eight seconds before anything is known: leaning, trotting, turning and pronking, each gently."""
     gaits = ("stand", "trot", "trot", "pronk")
     points = np.zeros((len(gaits), len(COMMANDS), 6))
@@ -27,28 +26,33 @@ def first_motion() -> CommandCurves:
     points[2, 1] = [0.0, 0.2, 0.2, -0.2, -0.2, 0.0]
     points[2, 2] = [0.0, 0.8, 0.8, -0.8, -0.8, 0.0]
     points[3, 0] = [0.0, 0.2, 0.2, 0.0, 0.0, 0.0]
-    return CommandCurves(points[None], np.array([[GAITS.index(name) for name in gaits]]), 2.0, _HEIGHT)
+    return CommandCurves(points[None], np.array([[GAITS.index(name) for name in gaits]]), 2.0, height)
 
 
 class CommandedController:
     """Set-points for one robot; it stands where it has nothing to follow.
 
     Args:
-        robot: nominal Go2.
+        robot: nominal.
         drive: its PD law.
 
     Attributes:
         period: between two set-points [s].
 
     Raises:
-        RobotError: the robot does not walk on four legs.
+        RobotError: the robot does not walk on four legs or two.
         ConfigError: a trained policy cannot be used.
     """
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self._policy = commanded_policy(robot, drive, config)
         self.period = self._policy.period
-        self._begin, self._curves = _REST, first_motion()
+        self._begin, self._curves = _REST, first_motion(self._policy.walking_height)
+
+    @property
+    def policy(self) -> str:
+        """Digest of what moves it: a plan made for another is not for it."""
+        return self._policy.id
 
     @property
     def fallen(self) -> bool:

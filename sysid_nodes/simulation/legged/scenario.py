@@ -35,7 +35,7 @@ class LeggedSimulationConfig:
     motion: str = option(
         "show",
         "what it does: show is the whole programme (go2: rotations, trot and hops, 10 s; g1: a dance, 15 s); commanded "
-        "(go2 with drives that follow set-points): a first motion of 8 s, and then what it is commanded",
+        "(drives that follow set-points): a first motion of 8 s, and then what it is commanded",
         choices=("show", "stand", "sway", "trot", "hop", "commanded"),
     )
     tick: float = option(0.002, "period of truth and fastest sensor", unit="s", minimum=1e-3, maximum=0.01)
@@ -57,5 +57,5 @@ class LeggedSimulationConfig:
     push: PushConfig = section(PushConfig, "push from outside")
     sensors: LeggedSensorsConfig = section(LeggedSensorsConfig, "rates, noise and biases")
     go2: Go2ControllerConfig = section(Go2ControllerConfig, "gains and gait of the Go2")
-    walking: WalkingConfig = section(WalkingConfig, "controller of a commanded Go2")
+    walking: WalkingConfig = section(WalkingConfig, "controller of a commanded robot")
     g1: G1ControllerConfig = section(G1ControllerConfig, "gains of the G1")

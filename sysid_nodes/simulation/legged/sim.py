@@ -14,6 +14,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot, load_robot
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.rollouts.legged_model import build_legged_mujoco
+from sysid_nodes.rollouts.shells import shell
 from sysid_nodes.rollouts.state import rotation_of
 from sysid_nodes.simulation.legged.commanded import CommandedController
 from sysid_nodes.simulation.legged.faults import Fault
@@ -23,7 +24,6 @@ from sysid_nodes.simulation.legged.programme import build_controller, standing_c
 from sysid_nodes.simulation.legged.scenario import COMMANDED, LeggedSimulationConfig
 from sysid_nodes.simulation.legged.sensors import Observed, Reading
 from sysid_nodes.simulation.legged.set_point_drive import SetPointDrive, with_friction
-from sysid_nodes.simulation.legged.shells import shell
 from sysid_nodes.simulation.legged.streams import SensorSuite
 from sysid_nodes.simulation.legged.truth import LeggedTruth, TruthSample, TruthSeries, stack
 

@@ -77,8 +77,10 @@ def cost(residuals: Sequence[Array], losses: Sequence[Loss | None]) -> float:
     total = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for residual, loss in zip(residuals, losses, strict=True):
-            squared = np.einsum("bm,bm->b", residual, residual)
-            total += float((squared if loss is None else loss(squared)[0]).sum())
+            if loss is None:
+                total += float(np.einsum("bm,bm->", residual, residual))
+            else:
+                total += float(loss(np.einsum("bm,bm->b", residual, residual))[0].sum())
     return 0.5 * total if np.isfinite(total) else float("inf")
 
 

@@ -110,7 +110,8 @@ def arm_constants(result: BayesianResult, robot: Robot, gain: Array, config: Bay
         robot, config: that it was identified with.
         gain: (n,) by which torque readings had been multiplied.
     """
-    own, n = build_mechanism(robot, config, power=False).parameters, robot.n
+    mechanism, n = build_mechanism(robot, config, power=False), robot.n
+    own = mechanism.parameters
     x = own.mean.copy()
     x[own.free] = result.theta
     scale = own.constants(x, "gain")
@@ -129,7 +130,8 @@ def arm_constants(result: BayesianResult, robot: Robot, gain: Array, config: Bay
     by_x[13 * n + joint, own.joint("gain").start + joint] = -offset / scale
     by_x[14 * n + joint, own.joint("gain").start + joint] = -gain / scale**2
     by_theta = by_x[:, own.free] @ slope
-    return ArmConstants(mean, by_theta @ result.covariance @ by_theta.T)
+    coupling = mechanism.coupling if mechanism.coupled else None
+    return ArmConstants(mean, by_theta @ result.covariance @ by_theta.T, coupling)
 
 
 def _slenderness(robot: Robot) -> float:

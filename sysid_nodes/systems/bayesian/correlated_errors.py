@@ -124,7 +124,7 @@ def estimate_with_correlated_errors(
 
 
 def most_probable_constants(
-    own: Parameters, told: LogInformation, x: Array
+    own: Parameters, told: LogInformation, x: Array, tolerance: float = LevenbergMarquardtConfig.cost_tolerance
 ) -> tuple[Array, ParameterPosterior, float] | None:
     """The constants (P,), their posterior and the cost, from information and prior; None where no minimum is found.
 
@@ -132,9 +132,11 @@ def most_probable_constants(
         own: the constants and their prior.
         told: information.
         x: (P,) where to begin.
+        tolerance: relative decrease of the cost at which the search ends.
     """
     problem = _Constants(own, told)
-    found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), LevenbergMarquardtConfig(max_iterations=_ITERATIONS))
+    rules = LevenbergMarquardtConfig(max_iterations=_ITERATIONS, cost_tolerance=tolerance)
+    found = solve_feasible(problem, _Point(np.zeros((1, 1)), x), rules)
     if not found.status.converged:
         return None
     model = linear_model(problem, found.point)

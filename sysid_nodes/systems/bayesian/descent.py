@@ -157,8 +157,7 @@ class _Rounds(NamedTuple):
 def _settle(problem: MechanismProblem, result: Fit, rounds: _Rounds, *, quiet: bool) -> tuple[Fitted, Fit]:
     """Rounds of the noise's estimation after a first descent; from what readings scatter by if `quiet`."""
     config, before, tell, read = rounds
-    seen, shown, settled = before or pool_stated(problem.noise), None, True
-    pooled, short = seen, before is None and problem.log.is_short
+    pooled, shown, settled = before or pool_stated(problem.noise), None, True
     rethinks = config.noise.estimate or config.noise.loss != GAUSSIAN
     for k in range(config.noise.rounds if rethinks else 0):
         tell("estimating the noise", k, config.noise.rounds)
@@ -167,8 +166,8 @@ def _settle(problem: MechanismProblem, result: Fit, rounds: _Rounds, *, quiet: b
         if found is None:
             break
         noise = quietest(found.noise, problem.log) if quiet and k == 0 else found.noise
-        # What a short log does not tell stays where it has got to.
-        pooled = pool_noise(pool_stated(problem.noise) if short else seen, noise, problem.log.stages)
+        # What a log does not tell stays where it has got to: back at what was stated, nothing would settle.
+        pooled = pool_noise(before or pool_stated(problem.noise), noise, problem.log.stages)
         if settled := has_settled(problem, pooled.noise, found.weights):
             break
         turning = turns(problem.mechanism, problem.log, result.point.point, read)

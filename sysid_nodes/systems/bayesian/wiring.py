@@ -48,6 +48,7 @@ _START = 0.3  # of the spread of a joint's torques, where its noise begins
 _ROUNDS = 6
 _SETTLED = 0.03  # relative change of noise
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
+_EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _FINEST = 1e-9  # noise of torques at least [N m]
 _DRIVES = ("coulomb", "stiction", "viscous", "armature", "offset")
 """Constants of joints that grow with torques and are not links'."""
@@ -193,7 +194,7 @@ def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -
         root, target = (
             np.concatenate([part[k] / (s * w) for part, s, w in zip(parts, noise, each, strict=True)]) for k in (0, 1)
         )
-        found = most_probable_constants(own, LogInformation(*_compressed(root, target)), x)
+        found = most_probable_constants(own, LogInformation(*_compressed(root, target)), x, _EXACT)
         if found is None:
             return None
         x, posterior, _ = found

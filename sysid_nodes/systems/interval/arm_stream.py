@@ -20,4 +20,4 @@ def joint_stream(robot: Robot, config: IntervalIdentifierConfig) -> JointStream:
     signals = DriverSignals(config.signals, robot.n)
     if signals.delay.any() and config.noise.model == "itemised":
         raise ConfigError("'signals.torque_delay' goes with noise.model window: what lies between stamps has no bound")
-    return JointStream(robot.joint_names, robot.wraps, signals=signals, max_gap=config.window.max_gap)
+    return JointStream(robot.joint_names, robot.wraps, signals=signals, max_gap=config.window.max_gap, only_news=True)

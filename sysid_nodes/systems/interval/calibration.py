@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.exceptions import ExcitationError
+from sysid_nodes.exceptions import ConfigError, ExcitationError
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box, per_joint
 from sysid_nodes.robots.robot import Robot
@@ -81,6 +81,7 @@ def calibrate(
     max_rows: int = 240,
     margin: float = MARGIN,
     progress: Progress | None = None,
+    coupling: Array | None = None,
 ) -> Calibration:
     """Identifies a robot.
 
@@ -93,8 +94,10 @@ def calibrate(
         max_rows: rows kept in the result.
         margin: factor on the largest residual.
         progress: called with (stage, done, total).
+        coupling: (n, n) motors turn by it times joints; None: each with its own joint alone.
 
     Raises:
+        ConfigError: gears couple joints, and errors are itemised.
         ExcitationError: no unloaded run, too few windows, or a joint that hardly moves.
     """
     if not any(run.mass == 0.0 for run in runs):
@@ -103,14 +106,12 @@ def calibrate(
     n, body = robot.n, robot.body_index(config.body)
     centre, radius = known_box(robot, config.known_robot)
     loads = [_load(config, run) for run in runs]
-    rows = _rows_of_all(robot, config, runs, loads, centre, radius)
+    rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling)
     _check_motion(robot, rows)
     show("fit", 0, 1)
-    unread = unread_joints(robot, config.noise.torque_absolute)
-    bare = Bare(n, body, centre, radius, config.prior.bounds, unread)
+    bare = Bare(n, body, centre, radius, config.prior.bounds, unread_joints(robot, config.noise.torque_absolute))
     belief, _ = statistical_belief(bare, rows, loads)
     unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
-    plain = plain_least_squares(unloaded, centre[14 * n :])
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
@@ -118,7 +119,7 @@ def calibrate(
         transmitted = _transmitted_torque(robot, config, unloaded, centre, radius, power)
         # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
-        rows = _rows_of_all(robot, config, runs, loads, centre, radius, transmitted)
+        rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling, transmitted)
     system = _system(robot, config, loads, rows, centre, radius)
     xi = estimate(system)
     show("fit", 1, 1)
@@ -138,7 +139,7 @@ def calibrate(
         belief=belief,
         prediction=predicting_point(bare, belief, rows, loads),
         transmitted=transmitted,
-        least_squares=plain,
+        least_squares=plain_least_squares(unloaded, centre[14 * n : 15 * n]),
         viscous_power=power,
         torque_absolute=torque_absolute,
         margin=margin,
@@ -146,6 +147,7 @@ def calibrate(
         window=config.window.duration,
         noise_model=config.noise.model,
         source=tuple(run.name for run in runs),
+        coupling=coupling,
         sum_shares=shares,
     )
 
@@ -157,14 +159,15 @@ def _rows_of_all(
     loads: Sequence[Bounds],
     centre: Array,
     radius: Array,
+    coupling: Array | None,
     transmitted: TransmittedTorque | None = None,
 ) -> list[MomentumRows]:
     """Rows of each run, by the box of the robot's parameters and that of the run's payload."""
-    body = robot.body_index(config.body)
-    return [
-        run_rows(robot, config, run, identify_payload(robot.n, body, centre, radius, load), transmitted=transmitted)
-        for run, load in zip(runs, loads, strict=True)
-    ]
+    body, rows = robot.body_index(config.body), []
+    for run, load in zip(runs, loads, strict=True):
+        unknowns = identify_payload(robot.n, body, centre, radius, load)
+        rows.append(run_rows(robot, config, run, unknowns, transmitted=transmitted, coupling=coupling))
+    return rows
 
 
 def _transmitted_torque(
@@ -331,19 +334,23 @@ def run_rows(
     *,
     least: int = _LEAST_WINDOWS,
     transmitted: TransmittedTorque | None = None,
+    coupling: Array | None = None,
 ) -> MomentumRows:
-    """Rows of a run's windows, their radii without what the residuals are to add.
+    """Rows of a run's windows, their radii without what the residuals are to add; `coupling` as of `RowBuilder`.
 
     Raises:
+        ConfigError: gears couple joints, and errors are itemised.
         ExcitationError: fewer than `least` windows.
     """
     chain = Chain.from_robot(robot)
     stated = config.noise
+    if coupling is not None and stated.model != "window":
+        raise ConfigError("with coupled gears 'noise.model' must be window: errors are itemised by joints, not motors")
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
     power = per_joint(config.known_robot.viscous_power, robot.n, "known_robot.viscous_power")
-    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, power, transmitted)
+    builder = RowBuilder(chain, Reach(chain, prismatic_travel(robot)), noise, unknowns, power, transmitted, coupling)
     edges, _ = cut(run.samples, config.window.duration, config.window.max_gap)
     contradicted = ""
     if edges.size:

@@ -21,14 +21,16 @@ from sysid_nodes.systems.interval.transmitted_torque import TransmittedTorque
 
 Array = npt.NDArray[np.float64]
 
-SCHEMA, PROBABLE_SCHEMA, CURVED_SCHEMA = 3, 4, 5
+SCHEMA, PROBABLE_SCHEMA, CURVED_SCHEMA, COUPLED_SCHEMA = 3, 4, 5, 6
 """Of a calibration by bounded errors, and of those that older versions must refuse: they would call what rests on a
-posterior proven, and take viscous friction for proportional to the speed."""
+posterior proven, take viscous friction for proportional to the speed, and a motor for its joint's alone."""
 
 INTERVAL, BAYESIAN, BOTH = "interval", "bayesian", "both"
 CALIBRATION_METHODS = (INTERVAL, BAYESIAN, BOTH)
 """Box and rows from bounded errors; from a posterior; the former with the estimate of the latter."""
 
+LEAST_DETERMINANT = 1e-6
+"""Of a coupling that can be undone."""
 _SAME_PLACE = 1e-3
 """Largest difference of a joint's placement [m, 1] between the robot calibrated and the robot used."""
 
@@ -59,6 +61,7 @@ class Calibration:
         source: the logs it was made from.
         method: how, one of `CALIBRATION_METHODS`.
         viscous_power: (n,) power of the speed that viscous friction grows with.
+        coupling: (n, n) motors turn by it times joints, and all but links is theirs; None: each with its joint alone.
         sum_shares: by number of windows in a row, (n,) share of torque_absolute that bounds the mean over them.
     """
 
@@ -82,6 +85,7 @@ class Calibration:
     noise_model: str
     source: tuple[str, ...]
     method: str = INTERVAL
+    coupling: Array | None = None
     sum_shares: Mapping[int, Array] = field(default_factory=dict)
 
     @property
@@ -155,6 +159,8 @@ def save_calibration(calibration: Calibration, path: Path) -> None:
     schema = PROBABLE_SCHEMA if calibration.method == BAYESIAN else SCHEMA
     if (calibration.viscous_power != 1.0).any():
         schema = CURVED_SCHEMA
+    if calibration.coupling is not None:
+        schema = COUPLED_SCHEMA
     tree: dict[str, Any] = {"schema": schema, "kind": "calibration"} | _plain(asdict(calibration))
     draft = path.with_name(path.name + ".part")
     try:
@@ -198,9 +204,9 @@ def load_calibration(path: str | Path) -> Calibration:
         raise CalibrationError(f"not valid JSON: {error}", source=str(path)) from None
     if not isinstance(tree, Mapping) or tree.get("kind") != "calibration":
         raise CalibrationError("not a calibration file", source=str(path))
-    if (schema := tree.get("schema")) not in (SCHEMA, PROBABLE_SCHEMA, CURVED_SCHEMA):
+    if (schema := tree.get("schema")) not in range(SCHEMA, COUPLED_SCHEMA + 1):
         raise CalibrationError(
-            f"has schema {schema}, this version reads {SCHEMA} to {CURVED_SCHEMA}; calibrate again", source=str(path)
+            f"has schema {schema}, this version reads {SCHEMA} to {COUPLED_SCHEMA}; calibrate again", source=str(path)
         )
     try:
         return _calibration(tree)
@@ -246,7 +252,10 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         raise ValueError("sum_shares holds a negative number")
     if (transmitted is None) != (size == 15 * n):
         raise ValueError("load friction and transmitted torque belong together")
-    belief = _belief(tree["belief"], n)
+    belief, turned = _belief(tree["belief"], n), tree.get("coupling")  # files of before it lack it
+    coupling = None if turned is None else _array("coupling", turned, (n, n))
+    if coupling is not None and abs(np.linalg.det(coupling)) < LEAST_DETERMINANT:
+        raise ValueError("coupling leaves joints that no motor moves")
     return Calibration(
         belief=belief,
         prediction=_array("prediction", tree.get("prediction", belief.point), (16 * n,)),  # files of before it lack it
@@ -259,6 +268,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         noise_model=str(tree["noise_model"]),
         source=tuple(str(name) for name in tree["source"]),
         method=method,
+        coupling=coupling,
         sum_shares=sums,
         **arrays,
     )

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Explains an empty set: the assumption whose smallest relaxation makes the data possible again is the one to doubt."""
+"""Explains an empty set: the assumption whose smallest relaxation makes the data possible again is the one to doubt.
+
+And says how near to empty one is that is not: where the data leave hardly any room, an error that the assumptions lack
+has bent the set, and the truth may well be outside.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.solvers.linear_program import LinearProgram, LpStatus
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
-from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, MomentumRows, select
+from sysid_nodes.systems.interval.momentum_rows import CAUSES, ROUNDING, TORQUE_ABSOLUTE, MomentumRows, select
 from sysid_nodes.systems.interval.unknowns import BODY, Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -78,12 +82,7 @@ def explain(empty: FeasibleSet, unknowns: Unknowns) -> Contradiction:
 
 def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     """For each assumption alone, the factor on its uncertainty that makes the rows kept feasible; inf if none."""
-    rows, offset, radius = empty.relaxation_rows()
-    total = radius.sum(axis=1)
-    low, high = empty.polytope.row_lower, empty.polytope.row_upper
-    cut = ~np.isfinite(high)
-    low = np.where(cut, low, -total - offset)
-    high = np.where(cut, np.inf, total - offset)
+    rows, radius, low, high = _rows(empty)
     factors: dict[str, float] = {}
     for k, cause in enumerate(CAUSES):
         if cause != ROUNDING and radius[:, k].max(initial=0.0) > 0.0:
@@ -96,11 +95,29 @@ def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     return factors
 
 
-def _smallest_relaxation(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
-    """Factor 1 + s with the least s >= 0 such that low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
+def error_needed(kept: FeasibleSet) -> float:
+    """Share of the absolute torque noise that the rows kept need: at most 1 where they are feasible, 0 for none."""
+    rows, radius, low, high = _rows(kept)
+    give = radius[:, CAUSES.index(TORQUE_ABSOLUTE)]
+    return _smallest_relaxation(rows, low, high, give, np.zeros(rows.shape[1], dtype=bool), least=-1.0)
+
+
+def _rows(kept: FeasibleSet) -> tuple[Array, Array, Array, Array]:
+    """Rows (m, d), radii by cause (m, causes) and the ends (m,) that follow; of cuts, without a radius, their own."""
+    rows, offset, radius = kept.relaxation_rows()
+    total = radius.sum(axis=1)
+    cut = ~np.isfinite(kept.polytope.row_upper)
+    low = np.where(cut, kept.polytope.row_lower, -total - offset)
+    return rows, radius, low, np.where(cut, np.inf, total - offset)
+
+
+def _smallest_relaxation(
+    rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_], *, least: float = 0.0
+) -> float:
+    """Factor 1 + s with the least s >= least where low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
     m, d = rows.shape
     reach = np.where(free, 1.0 + _LARGEST, 1.0)
-    program = LinearProgram(np.append(-reach, 0.0), np.append(reach, _LARGEST))
+    program = LinearProgram(np.append(-reach, least), np.append(reach, _LARGEST))
     infinite = np.full(m, np.inf)
     program.add_rows(np.column_stack([rows, -give]), -infinite, high)
     program.add_rows(np.column_stack([rows, give]), low, infinite)

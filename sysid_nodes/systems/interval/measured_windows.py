@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -49,10 +49,11 @@ class WindowMeasurer:
         reach: norm bounds of the robot's kinematics, and the travel of its sliding joints.
         noise: bounds on the measurement errors.
         flip: (n,) by how much a torque reading may jump where friction turns [N m].
+        coupling: (n, n) motors, whose signs count, turn by it times joints; None: each with its own joint alone.
     """
 
-    def __init__(self, reach: Reach, noise: Noise, flip: Array) -> None:
-        self._reach, self._noise, self._flip = reach, noise, flip
+    def __init__(self, reach: Reach, noise: Noise, flip: Array, coupling: Array | None = None) -> None:
+        self._reach, self._noise, self._flip, self._coupling = reach, noise, flip, coupling
         self._latest: MeasuredWindows | None = None
 
     def measure(self, samples: JointSamples, edges: Edges) -> MeasuredWindows:
@@ -61,7 +62,7 @@ class WindowMeasurer:
         if found is None or found.windows.samples is not samples or not np.array_equal(found.windows.edges, edges):
             # Stamps since 1970 in double precision are rounded to a quarter microsecond.
             stamp = self._noise.stamp + float(np.spacing(np.abs(samples.t).max()))
-            windows = WindowedSamples(samples, edges, stamp, sign_certain(samples, self._noise, stamp))
+            windows = WindowedSamples(samples, edges, stamp, self._signs(samples, stamp))
             speed, roughness = self._speed(windows), self._roughness(windows)
             dv = velocity_error(self._noise, stamp)
             positions = self._positions(windows, speed, roughness, dv)
@@ -94,6 +95,15 @@ class WindowMeasurer:
         failed = {name: windows.any(mask) for name, mask in found.items()}
         failed["velocity at odds with position"] = np.logical_not(measured.positions.possible)
         return failed
+
+    def _signs(self, samples: JointSamples, stamp: float) -> BoolArray:
+        """(N - 1, n) whether a motor surely keeps its sign: the errors of all joints that turn it add up."""
+        noise = self._noise
+        if self._coupling is None:
+            return sign_certain(samples, noise, stamp)
+        size = np.abs(self._coupling)
+        noise = replace(noise, velocity=size @ noise.velocity, acceleration=size @ noise.acceleration)
+        return sign_certain(replace(samples, qd=samples.qd @ self._coupling.T), noise, stamp)
 
     def _torque_jumps(self, windows: WindowedSamples) -> BoolArray:
         """(N - 1, n) whether torque changes by more than its rate, its errors and a flip of friction allow."""

@@ -25,6 +25,8 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.results.identification import Contradiction, Estimate, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
@@ -106,6 +108,7 @@ class IntervalPipeline:
             self.unknowns,
             power if found is None else found.viscous_power,
             None if found is None else found.transmitted,
+            None if found is None else found.coupling,
         )
 
     def reset(self) -> None:
@@ -267,6 +270,24 @@ class IntervalPipeline:
         """The assumptions that the bounds rest on, one sentence each."""
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
+
+    def doubts(self) -> tuple[Finding, ...]:
+        """Doubts about bounds that contradict nothing; takes a twentieth of a second.
+
+        By its margin a calibration's own runs need a part of its torque error only. Data that leave hardly any of the
+        margin have errors that those runs did not have, and these may have pushed the bounds off the truth as well.
+        """
+        if self.calibration is None or self.result.status in (Status.WAITING, Status.INCONSISTENT):
+            return ()
+        usual, needed = 1.0 / self.calibration.margin, self._method.error_needed()
+        if not needed > 0.5 * (usual + 1.0):
+            return ()
+        line = (
+            f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
+            f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
+            "friction that grows with it, a cable, a tilted base), and the bounds may miss the truth"
+        )
+        return (Finding("margin", ALL_JOINTS, self.result.t, line),)
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.

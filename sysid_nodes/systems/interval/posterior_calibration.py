@@ -90,7 +90,8 @@ def calibration_of(
     centre, radius, body = 0.5 * (lower + upper), 0.5 * (upper - lower), robot.body_index(config.body)
     unknowns = identify_payload(n, body, centre, radius, nothing)
     transmitted = TransmittedTorque.of_point(constants.mean, power) if loaded else None
-    rows = [run_rows(robot, config, run, unknowns, transmitted=transmitted) for run in runs]
+    coupling = constants.coupling
+    rows = [run_rows(robot, config, run, unknowns, transmitted=transmitted, coupling=coupling) for run in runs]
     system = CalibrationSystem.assemble(n, body, centre, radius, [nothing] * len(runs), rows)
     at = np.zeros(system.size)
     at[: free.size] = (mean - centre)[free] / radius[free]
@@ -117,6 +118,7 @@ def calibration_of(
         noise_model=config.noise.model,
         source=tuple(run.name for run in runs),
         method=BAYESIAN,
+        coupling=coupling,
     )
 
 

@@ -83,6 +83,8 @@ class RowBuilder:
         unknowns: assumed box of all parameters.
         viscous_power: (n,) power of the speed that viscous friction grows with; None: 1, as where noise is itemised.
         transmitted: how much torque the drives transmit, where unknowns hold load frictions.
+        coupling: (n, n) motors turn by it times joints, behind their gears; None where each turns with its joint alone.
+            Rows, motor terms and torques are the motors' then. Noise must not be itemised.
     """
 
     def __init__(
@@ -93,7 +95,9 @@ class RowBuilder:
         unknowns: Unknowns,
         viscous_power: Array | None = None,
         transmitted: TransmittedTorque | None = None,
+        coupling: Array | None = None,
     ) -> None:
+        self._coupling = coupling
         self._viscous_power = None if viscous_power is None or noise.itemised else viscous_power
         self._transmitted = transmitted
         self._chain, self._reach, self._noise, self._unknowns = chain, reach, noise, unknowns
@@ -109,7 +113,7 @@ class RowBuilder:
         self._load = np.zeros(n) if transmitted is None else size[unknowns.motor_slice("load friction")]
         self._size = np.abs(unknowns.centre) + np.abs(unknowns.basis).sum(axis=1)
         least_gain = np.maximum(2.0 * np.abs(unknowns.centre[gain]) - size[gain], 1e-9)
-        self._measurer = WindowMeasurer(reach, noise, 2.0 * self._coulomb / least_gain)
+        self._measurer = WindowMeasurer(reach, noise, 2.0 * self._coulomb / least_gain, coupling)
 
     def build(self, samples: JointSamples, edges: Edges, about: Array | None = None) -> MomentumRows:
         """Rows of the windows samples[first..last], (W, 2) pairs of indices, last included.
@@ -188,18 +192,23 @@ class RowBuilder:
     ) -> tuple[Array, Array]:
         """(W, n, 15 n or 16 n): momentum less its integral, then motor terms of each joint; and jumps, see `Draft`."""
         n, samples, certain = self._chain.n, windows.samples, windows.sign_certain
-        v, entries, ends = samples.qd, positions.index, positions.edges
+        entries, ends = positions.index, positions.edges
         (first, last), (begin, end) = windows.edges.T, ends.T
         meeting = np.flatnonzero(first[1:] == last[:-1])
         seams = np.column_stack([end[meeting], begin[meeting + 1]])  # from the one's last entry to the other's first
         found = window_regressors(
-            self._chain, samples.t[entries], positions.q, v[entries], np.concatenate([ends, seams])
+            self._chain, samples.t[entries], positions.q, samples.qd[entries], np.concatenate([ends, seams])
         )
+        samples, q = self._of_motors(samples), positions.q
+        if self._coupling is not None:  # what joints need, as motors have to give it
+            found = tuple(np.einsum("ij,wjk->wik", np.linalg.inv(self._coupling).T, each) for each in found)
+            q = q @ self._coupling.T
+        v = samples.qd
         momentum, integral = (each[: len(ends)] for each in found)
         jump = np.zeros((max(len(ends) - 1, 0), *momentum.shape[1:]))
         jump[meeting] = found[0][len(ends) :]
         signed = windows.sum(np.where(certain, np.sign(v[1:]) * windows.dt, 0.0))
-        travel = positions.q[end] - positions.q[begin]
+        travel = q[end] - q[begin]
         if (power := self._viscous_power) is not None:
             curved = power_of_speed(v, power)
             slow = windows.sum(0.5 * (curved[1:] + curved[:-1]) * windows.dt)
@@ -214,6 +223,12 @@ class RowBuilder:
         for term, column in enumerate(columns):
             coefficients[:, joints, n * (10 + term) + joints] = column
         return coefficients, jump
+
+    def _of_motors(self, samples: JointSamples) -> JointSamples:
+        """With positions and velocities of motors behind their gears; torques are theirs."""
+        if self._coupling is None:
+            return samples
+        return replace(samples, q=samples.q @ self._coupling.T, qd=samples.qd @ self._coupling.T)
 
     def _motion_bounds(self, measured: MeasuredWindows) -> MotionBounds:
         windows, speed = measured.windows, measured.speed
@@ -238,7 +253,8 @@ class RowBuilder:
         unsure = np.where(windows.sign_certain, 0.0, windows.dt)
         friction = self._coulomb * windows.sum(unsure)
         if self._transmitted is not None:
-            friction = friction + self._load * windows.sum(unsure * self._transmitted.size(windows.samples))
+            size = self._transmitted.size(self._of_motors(windows.samples))
+            friction = friction + self._load * windows.sum(unsure * size)
         return {
             TORQUE_RELATIVE: self._gain * noise.torque_relative * torque.load,
             TORQUE_ABSOLUTE: self._gain * noise.torque_absolute * windows.duration[:, None],

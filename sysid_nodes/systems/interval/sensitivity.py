@@ -90,6 +90,10 @@ class Sensitivity:
         """(10,) the estimate itself."""
         return self.estimate
 
+    def error_needed(self) -> float:
+        """See `Method`."""
+        return float("nan")
+
     def reconfigure(self, *_: object) -> None:
         """Has no live options."""
 

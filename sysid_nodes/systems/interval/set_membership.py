@@ -13,7 +13,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.systems.interval.calibration_file import Calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SetMembershipConfig
-from sysid_nodes.systems.interval.contradiction import ChangeWatch, explain
+from sysid_nodes.systems.interval.contradiction import ChangeWatch, error_needed, explain
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
@@ -98,6 +98,10 @@ class SetMembership:
     def costs(self) -> Mapping[str, Array]:
         """See `Method`."""
         return self._set.costs()
+
+    def error_needed(self) -> float:
+        """See `Method`."""
+        return error_needed(self._set) if self.contradiction is None else float("nan")
 
     def reconfigure(self, config: IntervalIdentifierConfig, /) -> None:
         """Takes over the effort for the steps to come; the bounds proven so far stay."""

@@ -16,7 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.contact_motion import contact_arms
-from sysid_nodes.models.floating_base import REST, FloatingBase, inverse_dynamics, inverse_dynamics_derivatives
+from sysid_nodes.models.floating_base import (
+    REST,
+    ContactKinematics,
+    FloatingBase,
+    inverse_dynamics,
+    inverse_dynamics_derivatives,
+)
 from sysid_nodes.models.friction import direction
 from sysid_nodes.models.rotations import skew
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
@@ -129,11 +135,11 @@ class DynamicsRows:
         none = np.zeros_like(at.force)
         return self._whiten(self._required_torque(point, at, none, none))
 
-    def contact_columns(self, at: Evaluated, law: ContactLaw) -> Array:
+    def contact_columns(self, kinematics: ContactKinematics, law: ContactLaw) -> Array:
         """(K, nv, 3 nc) derivative of the whitened residual by the forces in contact coordinates."""
         axes, arms = law.plane.axes, contact_arms(law.plane, self._robot.contact_radii)
         # Jacobian of the lowest point: that of the centre plus rotation times arm.
-        lowest = at.kinematics.linear[1:-1] - skew(arms) @ at.kinematics.angular[1:-1]
+        lowest = kinematics.linear[1:-1] - skew(arms) @ kinematics.angular[1:-1]
         count, nc, _, nv = lowest.shape
         columns = (axes @ lowest).reshape(count, 3 * nc, nv).swapaxes(-1, -2)
         return -self.scale[:, :, None] * columns
@@ -150,7 +156,7 @@ class DynamicsRows:
         for index, slope in enumerate(parameters.inertia_jacobian(point.theta)):
             columns = parameters.columns(index)
             by_parameter[:, :, columns] = regressor[:, :, columns] @ slope
-        by_force = self.contact_columns(at, law).reshape(count, nv, nc, 3).transpose(0, 2, 1, 3)
+        by_force = self.contact_columns(at.kinematics, law).reshape(count, nv, nc, 3).transpose(0, 2, 1, 3)
         by_local = (by_force @ law.force_jacobian(point.w[1:-1])).transpose(0, 2, 1, 3)
         rows = self.scale[:, :, None]
         first = np.arange(count)

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from sysid_nodes.data.inertia import log_cholesky_hessian, log_cholesky_to_parameters
 from sysid_nodes.models import contact
-from sysid_nodes.models.contact_motion import contact_arms
+from sysid_nodes.models.contact_motion import contact_arms, contact_gaps
+from sysid_nodes.models.floating_base import ContactKinematics, contact_kinematics
 from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
@@ -20,7 +21,8 @@ from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
 from sysid_nodes.systems.prime.problem import PrimeProblem
-from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
+from sysid_nodes.systems.prime.surroundings import contact_law_with, robot_with
+from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 
@@ -125,24 +127,26 @@ def _contacts(
 
     Without, all may be larger or smaller throughout, and nothing says which foot bears: that one does, its place tells.
     """
-    at = problem.evaluate(Trajectory(point.q[first:], point.w[first:], point.theta))
-    base, law = problem.model.base, at.law
-    stages, nc = problem.stages, base.contacts
-    axes, inner, w = law.plane.axes, slice(first + 1, stages - 1), point.w[first + 1 : -1]
+    parameters, theta = problem.model.parameters, point.theta
+    base, law = robot_with(problem.model.base, parameters, theta), contact_law_with(problem.law, parameters, theta)
+    stages, nc, plane = problem.stages, base.contacts, law.plane
+    axes, inner, w = plane.axes, slice(first + 1, stages - 1), point.w[first + 1 : -1]
+    kinematics = contact_kinematics(base, point.q[first:])
     force, covariance = np.full((stages, nc, 3), np.nan), np.full((stages, nc, 3, 3), np.nan)
     position, gap = np.full((stages, nc, 3), np.nan), np.full((stages, nc), np.nan)
-    position[first:] = at.kinematics.centre + contact_arms(law.plane, base.contact_radii)
-    gap[first:], force[inner] = at.contact.gap, at.force
+    position[first:] = kinematics.centre + contact_arms(plane, base.contact_radii)
+    gap[first:] = contact_gaps(kinematics.centre, base.contact_radii, plane, float(theta[parameters.height]))
+    force[inner] = pushed = law.force(w) @ axes
     if found is not None and told:
         each = np.arange(nc)
         own = found.local[inner].reshape(len(w), nc, 3, nc, 3)[:, each, :, each].swapaxes(0, 1)
         slope = axes.T @ law.force_jacobian(w)
-        covariance[inner] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, at.force)
-        foot = problem.model.parameters.foot
+        covariance[inner] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, pushed)
+        foot = parameters.foot
         if not problem.loaded:  # then all feet bear a load together, and nothing says which
             foot = np.zeros_like(foot)
-        covariance[inner] += share_covariance(law, foot, at.kinematics.centre[1:-1], at.force)
-        covariance[inner] += _missing_force(problem, point, at, first)
+        covariance[inner] += share_covariance(law, foot, kinematics.centre[1:-1], pushed)
+        covariance[inner] += _missing_force(problem, point, kinematics, law, first)
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
@@ -169,17 +173,19 @@ def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
     return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
 
 
-def _missing_force(problem: PrimeProblem, point: Trajectory, at: Evaluated, first: int) -> Array:
+def _missing_force(
+    problem: PrimeProblem, point: Trajectory, kinematics: ContactKinematics, law: ContactLaw, first: int
+) -> Array:
     """(K, nc, 3, 3): squared force that the dynamics lack at a stage and that this contact alone would supply.
 
     Whether a foot presses is settled by its gap as well. On ground that is higher than the plane it seems to be in the
     air while it bears, to a hundredth of a newton: a local minimum, which its curvature does not know to be one. What
     the residuals of the dynamics leave of such a force tells of it, where it is more than their noise.
     """
-    base, law = problem.model.base, at.law
+    base = problem.model.base
     rows = problem.inner.dynamics.after(first).at(base, point.theta)
-    count, nc = len(at.force), base.contacts
-    columns = rows.contact_columns(at, law).reshape(count, -1, nc, 3).transpose(0, 2, 1, 3)
+    count, nc = len(kinematics.centre) - 2, base.contacts
+    columns = rows.contact_columns(kinematics, law).reshape(count, -1, nc, 3).transpose(0, 2, 1, 3)
     left = problem.inner.residuals(point, problem.law)[0][first:]
     information = columns.swapaxes(-1, -2) @ columns + np.eye(3) / law.config.force_sigma**2
     asked = np.einsum("kcvi,kv->kci", columns, left)

@@ -116,10 +116,11 @@ def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array
     """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
 
     Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
-    height is not summed up, or every change of feet would add to it: the lowest foot touches, at the height of the
-    ground that the mocap saw.
+    height is not summed up, or every change of feet would add to it: some time from the mocap's readings the lowest
+    foot touches, at the height of the ground that they saw. Up to then it is let down from where they saw it last: a
+    stage put on the ground beside one in the air seems to be thrown up, by forces that no reading there speaks against.
     """
-    plane, steps = model.law.plane, np.arange(len(q))
+    plane = model.law.plane
     normal, tangents = plane.axes[0], plane.axes[1:]
     kinematics = contact_kinematics(model.base, q)
     motion = contact_motion(kinematics, model.base.contact_radii, plane, 0.0, model.config.step, derivatives=False)
@@ -136,8 +137,9 @@ def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array
         seen = mocap.values[:, :3]
         along += _interpolate_missing(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
         above = seen @ normal - plane.height - height[mocap.steps]
-        outside = (steps < mocap.steps[0]) | (steps > mocap.steps[-1])
-        height += np.where(outside, np.quantile(above, _STANDING), np.interp(steps, mocap.steps, above))
+        stands_at = np.quantile(above, _STANDING)
+        known = [mocap.steps[0] - _FLIGHT, *mocap.steps, mocap.steps[-1] + _FLIGHT]
+        height += np.interp(np.arange(len(q)), known, [stands_at, *above, stands_at])
     return np.asarray(along @ tangents + (plane.height + height)[:, None] * normal)
 
 
@@ -146,3 +148,6 @@ _LOW = 3e-3
 
 _STANDING = 0.3
 """Share of the stages that a robot stands at least: it never is below the ground, but in flight above it."""
+
+_FLIGHT = 30
+"""Stages from the mocap's nearest reading after which the robot is on the ground, if it was in the air there."""

@@ -151,7 +151,7 @@ class ReferenceRows:
         base = robot_with(self.base, self.parameters, point.theta)
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
-        columns = dynamics.contact_columns(at, at.law)
+        columns = dynamics.contact_columns(at.kinematics, at.law)
         velocity = at.law.velocity(part.w, at.contact.gap, at.contact.slip)
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
@@ -236,10 +236,7 @@ class CompiledRows:
     ) -> tuple[Blocks, Blocks, Array, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
-        part = around._replace(
-            torque=around.torque[begin:end], scale=around.scale[begin:end], rises=around.rises[begin:end]
-        )
-        columns = columns._replace(rise=columns.rise[begin:end])
+        part = around._replace(torque=around.torque[begin:end], scale=around.scale[begin:end])
         out, by_stage, by_parameter, by_local, root, *motion = self.kernel.blocks(
             point.q[stages], point.w[stages], part, columns, curved
         )
@@ -253,10 +250,7 @@ class CompiledRows:
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
-        if first:
-            part = around._replace(torque=around.torque[first:], scale=around.scale[first:], rises=around.rises[first:])
-        else:
-            part = around
+        part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         w, *found = self.kernel.solve_contacts(point.q[first:], point.w[first:], part, most, CONTACT_TOLERANCE, turns)
@@ -285,7 +279,6 @@ class CompiledRows:
             rows.torque,
             rows.scale,
             law.config.force_sigma,
-            np.zeros((len(rows.torque), self.base.contacts)),
         )
 
     def _columns(self, theta: Array) -> WindowColumns:
@@ -303,7 +296,6 @@ class CompiledRows:
             parameters.torque,
             parameters.mass_gradient(theta),
             parameters.rotor_slope(motor_with(self.base.motor, parameters, theta).armature),
-            np.full((len(self.dynamics.torque), self.base.contacts), -1),
         )
 
 

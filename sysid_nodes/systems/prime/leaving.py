@@ -126,7 +126,8 @@ class _Rows:
         here = slice(k * n, (k + 1) * n)
         rows = self.matrix[: self._ends[k]]
         own = np.ascontiguousarray(rows[:, here])
-        parts = [slice(here.stop, last), slice(self._at, None)]
+        # Zeros between the two are fewer than what a second pass over the rows costs.
+        parts = [slice(here.stop, None)] if self._at - last <= n else [slice(here.stop, last), slice(self._at, None)]
         information = own.T @ own
         root, failed = lapack.dpotrf(information, lower=1)
         if failed or not np.all(np.diag(root) ** 2 > _UNDETERMINED * np.diag(information)):

@@ -45,6 +45,7 @@ from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem
 from sysid_nodes.systems.prime.real_time import Improved, improve
+from sysid_nodes.systems.prime.sensing import follow_late_streams
 from sysid_nodes.systems.prime.window_covariances import WindowCovariances
 
 Array = npt.NDArray[np.float64]
@@ -118,15 +119,17 @@ class MovingHorizon:
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
-        ends = np.cumsum([len(self._times), *map(len, waiting)])
+        ends, before = np.cumsum([len(self._times), *map(len, waiting)]), self._samples
+        joined = dict(before)
         for name in dict.fromkeys(name for steps in waiting for name in steps.samples):
-            old = self._samples.get(name)
+            old = before.get(name)
             new = [
                 steps.samples[name].shift(int(by))
                 for steps, by in zip(waiting, ends, strict=False)
                 if name in steps.samples
             ]
-            self._samples[name] = join([*([old] if old else []), *new], new[0].values.shape[1])
+            joined[name] = join([*([old] if old else []), *new], new[0].values.shape[1])
+        self._samples = follow_late_streams(self._model.sensors, joined, before, self._model.config.step)
         self._times = np.concatenate([self._times, *(steps.times for steps in waiting)])
 
     def step(self, window: int | None = None) -> PrimeEstimate | None:

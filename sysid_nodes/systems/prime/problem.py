@@ -29,15 +29,14 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, 
 from sysid_nodes.solvers.trajectory_least_squares.problem import Loss, ParameterStep
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
-from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows, evaluate
+from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows
 from sysid_nodes.systems.prime.limits import LIMITS, Limits, build_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.parameter_step import curved_step
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, torque_rows
-from sysid_nodes.systems.prime.surroundings import robot_with
-from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
+from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 
@@ -120,11 +119,6 @@ class PrimeProblem:
         """The same problem, whose steps leave these constants and the bodies' shapes where they are: fewer unknowns."""
         parameters = self.model.parameters
         return replace(self, free=np.flatnonzero(~(parameters.is_constant | parameters.is_shape)))
-
-    def evaluate(self, point: Trajectory) -> Evaluated:
-        """The model's quantities at a point."""
-        base = robot_with(self.model.base, self.model.parameters, point.theta)
-        return evaluate(base, self.model.parameters, self.law, point, derivatives=False)
 
     def linearise(self, point: Trajectory) -> Sequence[Blocks]:
         """All residual blocks with derivatives, in the order of `groups`."""
@@ -252,9 +246,10 @@ class PrimeProblem:
     def priors(self, point: Trajectory) -> tuple[Blocks, Blocks]:
         """The arrival's rows, then those of the parameters' own prior."""
         parameters = self.model.parameters
-        none = np.zeros((1, self._from_mean(point).shape[1], self.model.base.nv))
+        residual = self._from_mean(point)
+        none = np.zeros((1, residual.shape[1], self.model.base.nv))
         slope = prior_jacobian(parameters, self.model.config.inertia, point.theta)
-        own = Blocks(np.zeros(1, dtype=np.intp), self._from_mean(point), none, slope[None])
+        own = Blocks(np.zeros(1, dtype=np.intp), residual, none, slope[None])
         return self._arrival_blocks(self.arrival.prior, point), own
 
     def arrival_unknowns(self, point: Trajectory) -> Blocks:

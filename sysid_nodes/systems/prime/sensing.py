@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
-from sysid_nodes.sensors.late import LateSensor, with_rates
+from sysid_nodes.sensors.late import LateSensor, follow_rates, with_rates
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
 from sysid_nodes.solvers.trajectory_least_squares.problem import Loss
@@ -122,10 +122,22 @@ def build_readings(
         last = stages - 1 - int(moves and window is not Window.BEFORE)
         kept = _samples_between(samples[sensor.name], first, last)
         if len(kept):
-            kept = with_rates(kept, sensor.kind, step) if isinstance(sensor, LateSensor) else kept
+            if isinstance(sensor, LateSensor) and kept.rates is None:
+                kept = with_rates(kept, sensor.kind, step)
             loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
             readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
     return tuple(readings)
+
+
+def follow_late_streams(
+    sensors: Sequence[Sensor], samples: Mapping[str, Samples], before: Mapping[str, Samples], step: float
+) -> dict[str, Samples]:
+    """A window's samples of all sensors, late ones' with their rates, from those before others came."""
+    late = {sensor.name: sensor for sensor in sensors if isinstance(sensor, LateSensor)}
+    return {
+        name: follow_rates(own, before.get(name), late[name].kind, step) if name in late else own
+        for name, own in samples.items()
+    }
 
 
 def torque_rows(
@@ -160,9 +172,9 @@ LINEAR = ("joint_position", "joint_velocity")
 
 def _samples_between(samples: Samples, first: int, last: int) -> Samples:
     """Usable samples at steps first..last."""
-    kept = (samples.steps >= first) & (samples.steps <= last) & (samples.weights > 0.0)
-    kept &= np.isfinite(samples.values).all(axis=1)
-    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept])
+    kept = (samples.steps >= first) & (samples.steps <= last) & samples.usable
+    rates = None if samples.rates is None else samples.rates[kept]
+    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept], rates)
 
 
 def moving_sensors(robot: Robot, sensors: Sequence[Sensor]) -> frozenset[str]:

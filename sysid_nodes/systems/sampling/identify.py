@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.exploration import Posterior
 from sysid_nodes.results.sampling import ClipReplay, SamplingEstimate, SamplingLevel, SamplingResult, SamplingStatus
-from sysid_nodes.robots import Robot
+from sysid_nodes.robots import Primitive, Robot
 from sysid_nodes.robots.kinds import spread
 from sysid_nodes.rollouts import (
     ClosableSimulator,
@@ -67,13 +68,16 @@ class Setting:
             self.simulator.close()
 
 
-def nominal_model(robot: Robot, config: SamplingConfig, step: float) -> mujoco.MjModel:
+def nominal_model(robot: Robot, config: SamplingConfig, step: float, shell: Sequence[Primitive] = ()) -> mujoco.MjModel:
     """The robot as described, on the ground where the search begins, simulated in steps [s].
+
+    Identification does without a shell, which takes a tenth of a step more: motion that is recorded for it has feet
+    alone on the ground.
 
     Raises:
         RobotError: the robot cannot walk.
     """
-    return build_legged_mujoco(robot, robot.model.inertias.tolist()[1:], (), config.ground, timestep=step)
+    return build_legged_mujoco(robot, robot.model.inertias.tolist()[1:], shell, config.ground, timestep=step)
 
 
 def nominal_drive(robot: Robot, config: SamplingConfig) -> Drive:

@@ -3,27 +3,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
-from shared.bare_arm import LOAD, UR10, bare_arm, loaded, unloaded_run
+from shared.bare_arm import LOAD, UR10, bare_arm, loaded, unloaded_run, write_configuration
 from shared.payload_problem import Problem, SineMotion
 from shared.recorded import record
 
 from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.main import main
-from sysid_nodes.data.config import to_flat
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.systems.bayesian import BayesianConfig, arm_posterior
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.interval.calibration_file import load_calibration
-from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 QUICK = [
     f"--set=bayesian.{setting}"
@@ -44,10 +40,7 @@ def folder(arm: Problem, tmp_path_factory: pytest.TempPathFactory) -> Path:
     record(folder / "unloaded", unloaded_run(arm, rng, duration=8.0).samples)
     record(folder / "again", unloaded_run(arm, rng, duration=8.0).samples)
     record(folder / "loaded", unloaded_run(loaded(arm, LOAD, SineMotion.random(rng, 6)), rng, 3.0).samples)
-    usual = to_flat(IntervalIdentifierConfig())
-    config = replace(UR10, noise=replace(UR10.noise, position_error=IntervalIdentifierConfig().noise.position_error))
-    tree = {key: value for key, value in to_flat(config).items() if value != usual[key]}
-    (folder / "arm.yaml").write_text(yaml.safe_dump({"/**": {"ros__parameters": json.loads(json.dumps(tree))}}))
+    write_configuration(folder / "arm.yaml")
     return folder
 
 
@@ -124,8 +117,8 @@ def test_methods_that_exclude_each_other_write_nothing(folder: Path, capsys: pyt
         (["--set", "bayesian.step=0.02"], "--set: 'bayesian.step' is for the methods bayesian and both"),
         (["--method", "both", "--set", "bayesian.stride=1"], "bayesian.stride"),
         (
-            ["--method", "bayesian", "--set", "bayesian.mechanism.couplings=wrist_3_joint:wrist_2_joint:1.0"],
-            "'bayesian.mechanism.couplings': bounds of an arm have friction at joints",
+            ["--method", "bayesian", "--set", "bayesian.mechanism.couplings=wrist_3_joint:wrist_2_joint"],
+            "is not JOINT:OTHER:TURNS",
         ),
         (["--method", "bayesian", "--set", "bayesian.mechanism.passive=wrist_3_joint"], "an open chain with a motor"),
         (

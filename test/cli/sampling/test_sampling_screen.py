@@ -19,21 +19,28 @@ def rows(*columns):
 
 def test_no_cell_is_cut_and_numbers_end_where_their_error_begins(capsys):
     before = rows(
-        ("centre_x", "m", -0.039454, 0.0024), ("Ixx", "kg m2", 0.0928, 0.12), ("strength.thigh", "N m", 200, math.nan)
+        ("centre_x", "m", -0.039454, 0.0024),
+        ("centre_y", "m", -3.2e-5, 4.1e-5),
+        ("Ixx", "kg m2", 0.0928, 0.12),
+        ("strength.thigh", "N m", 200, math.nan),
     )
     after = rows(
-        ("centre_x", "m", -0.037021, 9e-5), ("Ixx", "kg m2", 0.05146, 0.0078), ("strength.thigh", "N m", 28.42, 13)
+        ("centre_x", "m", -0.037021, 9e-5),
+        ("centre_y", "m", -4.6e-5, 4.5e-5),
+        ("Ixx", "kg m2", 0.05146, 0.0078),
+        ("strength.thigh", "N m", 28.42, 13),
     )
     spreads = [SimpleNamespace(name="Ixx", after=0.011), SimpleNamespace(name="centre_x", after=2e-4)]
     spreads += [SimpleNamespace(name="strength.thigh", after=2847.0)]
-    truth = {"centre_x": -1e-8, "Ixx": 0.04804, "strength.thigh": 25.0}
+    truth = {"centre_x": -1e-8, "centre_y": 1e-5, "Ixx": 0.04804, "strength.thigh": 25.0}
     watch = SimpleNamespace(known=[before, after], plan=SimpleNamespace(spreads=spreads), truth=truth)
     Console(width=80, color_system=None).print(SamplingScreen("").final(watch))
     text = capsys.readouterr().out
     assert "…" not in text
     for cell in (
-        "-0.0395 ±0.0024",
-        "-0.037021 ±0.000090",
+        "mm  -0.032 ±0.041",
+        "-39.5 ±2.4",
+        "-37.021 ±0.090",
         "0.09 ±0.12",
         "±0.011",
         "0.0515 ±0.0078",

@@ -42,6 +42,7 @@ POSTERIOR = Posterior(
 PLAN = ExplorationPlan(
     robot="go2",
     estimate=POSTERIOR.id,
+    policy="0123456789abcdef",
     segment=1.5,
     gaits=("trot", "stand"),
     points=np.arange(20.0).reshape(2, 5, 2),

@@ -37,4 +37,9 @@ def test_the_headline_has_the_constant_that_is_told_best() -> None:
     rows = [row | {"verdict": "observed", "narrowing": 0.1}, row | {"verdict": "not observed", "narrowing": 1.0}]
     told = row | {"name": "shank.m", "unit": "kg", "verdict": "observed", "narrowing": 0.01}
     line = headline({"status": "FOUND", "parameters": [*rows, told]})
+    assert line.startswith("2 of 3 constants are observed, 1 are not: there")
     assert line.endswith("; best told is shank.m, 1.00 kg (0.80 to 1.20 with 95 %)")
+    part = row | {"verdict": "in part", "narrowing": 0.5}
+    assert headline({"status": "FOUND", "parameters": [*rows, part]}).startswith(
+        "1 of 3 constants are observed, 1 in part, 1 are not: there"
+    )

@@ -93,7 +93,7 @@ def test_the_demo_finds_what_is_hidden(tmp_path: Path) -> None:
     status, out, errors = run_demo("fourbar", "--seed", "3", "--motion-time", "7", folder=tmp_path)
     assert status == 0, out + errors
     assert "posteriors of all 3 windows are the live node's to the last bit" in out
-    assert "sysid demo fourbar --seed 3 --out out" in out
+    assert "sysid demo fourbar --motion-time 7.0 --seed 3 --out out" in out
     assert {item.name for item in (tmp_path / "out").iterdir()} == DEMO_FILES
     counts = {topic.name: topic.count for topic in read_topics(tmp_path / "out" / "bag")}
     assert set(counts) == {topic.name for topic in TOPICS}

@@ -67,7 +67,7 @@ def ros() -> Iterator[None]:
         ("robust_controller", {"control.period": 0.5}, "'control.period' must be at most 0.002"),
         ("simulated_arm", {"simulated_arm.payload": [1.0, 2.0]}, "needs 10 numbers"),
         ("simulated_arm", {"simulated_arm.payload": [1.0] + [0.0] * 9}, "cannot be simulated"),
-        ("simulated_arm", {"simulated_arm.start": [0.0]}, "q0 must be 7 finite numbers"),
+        ("simulated_arm", {"simulated_arm.start": [0.0]}, "start' has 1 positions, robot 'kinova_gen3' has 7 joints"),
         ("simulated_arm", {"simulated_arm.fault.kind": "gremlins"}, "must be one of none, off"),
     ],
 )  # fmt: skip

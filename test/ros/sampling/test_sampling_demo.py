@@ -13,6 +13,9 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from shared.demo_process import check_that_an_orphaned_recorder_drops_its_bag, run_demo
 from shared.views import check_view
 
+from sysid_nodes.cli.demo.live_run import hidden_truth
+from sysid_nodes.cli.demo.nodes import Nodes, free_domain
+from sysid_nodes.cli.sampling.demo_config import robot_parameters
 from sysid_nodes.logs.reader import read_topics
 from sysid_nodes.reports.files import read_document
 from sysid_nodes.ros.sampling.recorder import TOPICS
@@ -34,6 +37,16 @@ def test_the_demo_plans_and_knows_more_after_the_plan(tmp_path: Path) -> None:
     for recording in ("bag", "result.mcap"):
         check_view("sampling.rviz", tmp_path / "out" / recording)
     assert read_document(tmp_path / "out")["exploration"]["replay_equals_live"]
+
+
+def test_the_demo_s_robot_starts(tmp_path: Path) -> None:
+    # no trained policy is an empty string, which ROS does not read unless it is quoted
+    truth = tmp_path / "robot.json"
+    parameters = robot_parameters(3, 4.7, truth)
+    with Nodes(tmp_path, free_domain()) as nodes:
+        nodes.recorder(tmp_path / "bag", module="sysid_nodes.ros.sampling.recorder")
+        nodes.node("robot", "simulated_legged_robot", None, **parameters)
+        assert hidden_truth(nodes, truth)["total_mass"] > 4.7
 
 
 def test_a_recorder_whose_parent_is_gone_drops_its_bag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,3 +70,14 @@ def test_an_arm_that_cannot_start_says_so_in_one_line(
     arguments: dict[str, object], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     check_refusal(line, "simulated_arm", *words(**arguments), capfd=capfd)
+
+
+@pytest.mark.parametrize(
+    ("robot", "line"),
+    [
+        ("go2", "simulated_arm: robot 'go2' has a floating base; the simulated arm needs a fixed one"),
+        ("ur10", "simulated_arm: 'simulated_arm.start' has 7 positions, robot 'ur10' has 6 joints"),
+    ],
+)
+def test_a_robot_that_is_no_such_arm(robot: str, line: str, capfd: pytest.CaptureFixture[str]) -> None:
+    check_refusal(line, "simulated_arm", "-p", f"robot:={robot}", capfd=capfd)

@@ -17,6 +17,7 @@ from sysid_nodes.reports.interval.result_file import build_document, read_result
 from sysid_nodes.reports.wording import verdict
 from sysid_nodes.results import Status
 from sysid_nodes.sessions.interval.session import IntervalSession
+from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement
@@ -124,3 +125,23 @@ def test_files_of_a_run_replace_those_of_an_earlier_one(
     assert {file.name for file in tmp_path.iterdir()} == {"result.json", "report.html"}
     assert read_result(tmp_path) == written
     assert written["status"] == "WAITING"
+
+
+def test_bounds_are_doubted_anew_with_a_quarter_more_windows_and_in_a_snapshot(
+    gen3: Problem, stream: list[RawJointState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes as long as a solve: a live node judges every second."""
+    doubt, asked = Finding("margin", "all joints", 0.0, "hardly any margin is left"), list[int]()
+
+    def doubts(pipeline: IntervalPipeline) -> tuple[Finding, ...]:
+        asked.append(pipeline.result.window)
+        return (doubt,)
+
+    monkeypatch.setattr(IntervalPipeline, "doubts", doubts)
+    session = IntervalSession(gen3.robot, CONFIG)
+    for message in stream:
+        session.process(message)
+        assert doubt in session.judge().doubts
+    assert asked[-4:] == [0, 1, 2, 3] and asked.count(3) == 1
+    assert doubt.message in session.snapshot("here").findings
+    assert asked.count(3) == 2

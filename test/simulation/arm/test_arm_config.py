@@ -96,7 +96,7 @@ def test_what_the_hand_carries(robot: Robot, pounds: float) -> None:
         ({"payload": (1.0,)}, "'simulated_arm.payload' needs 10 numbers, got 1"),
         ({"payload": (-1.0, *[0.0] * 9)}, "positive mass"),
         ({"grasp": (0.0,)}, "'simulated_arm.grasp' needs 3 numbers"),
-        ({"start": (0.0, 1.0)}, "q0 must be 7 finite numbers"),
+        ({"start": (0.0, 1.0)}, "start' has 2 positions, robot 'kinova_gen3' has 7 joints"),
     ],
 )
 def test_a_robot_that_makes_no_sense_is_refused(robot: Robot, changes: dict[str, object], line: str) -> None:

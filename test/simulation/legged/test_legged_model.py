@@ -12,11 +12,11 @@ from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ConfigError, InputError, RobotError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts.legged_model import GroundConfig, build_legged_mujoco
+from sysid_nodes.rollouts.shells import shell
 from sysid_nodes.rollouts.state import pinocchio_state, rotation_of, set_state
 from sysid_nodes.simulation.legged import LeggedRobotSim, LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig, loaded_bodies
 from sysid_nodes.simulation.legged.programme import standing_configuration
-from sysid_nodes.simulation.legged.shells import shell
 
 
 def random_state(robot, rng):

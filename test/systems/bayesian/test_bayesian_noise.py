@@ -9,18 +9,24 @@ import numpy as np
 import pytest
 
 from benchmarks.bayesian_log import CONFIG, NOISE, leg, leg_log, leg_run
-from sysid_nodes.systems.bayesian import MechanismLog, identify
-from sysid_nodes.systems.bayesian.config import SearchConfig
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import FeasiblePoint
+from sysid_nodes.systems.bayesian import MechanismLog, descent, identify
+from sysid_nodes.systems.bayesian.config import NoiseConfig, SearchConfig
 from sysid_nodes.systems.bayesian.estimate import Estimate, Noise
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.bayesian.noise import (
+    Shown,
     lasting_covariance,
     lasting_lags,
     noise_growth,
     pool_noise,
     pool_stated,
     quietest,
+    shown_noise,
 )
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.turning import turns
 
 COUNT, KEEPS = 600, 0.8
@@ -118,3 +124,28 @@ def test_a_short_log_s_noise_that_is_stated_too_large_comes_down() -> None:
     result = identify(leg_log(leg_run(1, 2.0)[1]).part(0, 60), leg(), config)
     found = next(level.estimated for level in result.noise if level.name == "torque of hip")
     assert found < 1.5 * NOISE[1] / np.sqrt(5.0)
+
+
+def test_what_a_log_does_not_tell_stays_where_it_has_got_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As positions of a real wrist did in every other round: back at what was stated, nothing settles."""
+    own = bench_robot("pendulum")
+    truth = simulate(own, 4, 2.0)
+    q, torque, _ = readings(own, truth, 3e-4, 4)
+    log, rounds = bench_log(own, q, torque, None), list[Noise]()
+    assert not log.is_short
+
+    def hear(problem: MechanismProblem, at: FeasiblePoint[Estimate], config: NoiseConfig) -> Shown | None:
+        found = shown_noise(problem, at, config)
+        assert found is not None
+        rounds.append(problem.noise)
+        if len(rounds) == 2:
+            found = found._replace(
+                noise=replace(found.noise, position=np.full(2, np.nan), torque=2.0 * found.noise.torque)
+            )
+        return found
+
+    monkeypatch.setattr(descent, "shown_noise", hear)
+    descent.fit(true_mechanism(own), log, own.config, None)
+    stated = own.config.noise.position
+    assert rounds[1].position[0] < 0.5 * stated
+    assert rounds[2].position[0] == rounds[1].position[0]

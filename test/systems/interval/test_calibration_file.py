@@ -173,8 +173,8 @@ def with_(key: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     [
         (lambda _: [], "not a calibration file"),
         (lambda _: {"schema": 1, "pipeline": "interval_identifier"}, "not a calibration file"),
-        (with_("schema", 1), "has schema 1, this version reads 3 to 5; calibrate again"),
-        (without("schema"), "has schema None, this version reads 3 to 5; calibrate again"),
+        (with_("schema", 1), "has schema 1, this version reads 3 to 6; calibrate again"),
+        (without("schema"), "has schema None, this version reads 3 to 6; calibrate again"),
         (lambda tree: without("method")(tree | {"schema": 4}), "damaged: no 'method'"),
         (without("belief"), "damaged: no 'belief'"),
         (without("margin"), "damaged: no 'margin'"),

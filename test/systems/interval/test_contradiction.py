@@ -7,7 +7,7 @@ import pytest
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.interval.config import SetMembershipConfig
-from sysid_nodes.systems.interval.contradiction import explain
+from sysid_nodes.systems.interval.contradiction import error_needed, explain
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body
@@ -61,3 +61,11 @@ def test_two_windows_that_clash_with_one_another_are_both_named() -> None:
 def test_windows_that_agree_are_no_contradiction() -> None:
     found = unknowns(KnownRobotConfig(offset_absolute=(5.0,)))
     assert clash(found, [1.0, 1.2, 1.4], {TORQUE_ABSOLUTE: 0.21}).empty is None
+
+
+def test_the_error_that_data_need_is_found_by_hand() -> None:
+    """Of readings .2 apart the one in the middle is .1 off; what the other causes stand for is not needed."""
+    found = unknowns(KnownRobotConfig(offset_absolute=(5.0,)))
+    alone = clash(found, [1.0, 1.2], {TORQUE_ABSOLUTE: 0.125})
+    assert error_needed(alone) == pytest.approx(0.1 / 0.125)
+    assert error_needed(clash(found, [1.0, 1.2], {TORQUE_ABSOLUTE: 0.125, TORQUE_RELATIVE: 0.05})) == pytest.approx(0.4)

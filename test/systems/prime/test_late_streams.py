@@ -12,10 +12,11 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.results.prime import PrimeEstimate
+from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig
-from sysid_nodes.systems.prime import PrimeConfig, build_model, estimate_motion
+from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
 
 IMU, MOCAP = 4e-3, 7e-3
 """How late they are [s]."""
@@ -30,6 +31,17 @@ def log() -> LeggedLog:
     return simulate(config, 2.5, seed=1, skip=0.5)
 
 
+def late_config() -> PrimeConfig:
+    """Delays unknown, all else as simulated."""
+    exact = simulated_config()
+    late = from_flat(
+        PrimeConfig,
+        {f"sensors.{name}.delay_sigma": 3e-3 for name in INERTIAL} | {"sensors.mocap_pose.delay_sigma": 5e-3},
+    )
+    joints = replace(late.sensors, joint_torque=exact.sensors.joint_torque, joint_position=exact.sensors.joint_position)
+    return replace(exact, sensors=joints)
+
+
 def solve(log: LeggedLog, config: PrimeConfig) -> PrimeEstimate:
     return estimate_motion(build_model(log.robot, config), log.steps.times, log.steps.samples)
 
@@ -38,18 +50,7 @@ def test_delays_are_found(log: LeggedLog) -> None:
     """Within three of their standard deviations, which are far below the priors' but for the orientation's; with exact
     delays the same log has its pose many of them off."""
     exact = simulated_config()
-    late = from_flat(
-        PrimeConfig,
-        {f"sensors.{name}.delay_sigma": 3e-3 for name in INERTIAL} | {"sensors.mocap_pose.delay_sigma": 5e-3},
-    )
-    known = replace(exact, sensors=late.sensors)
-    known = replace(
-        known,
-        sensors=replace(
-            known.sensors, joint_torque=exact.sensors.joint_torque, joint_position=exact.sensors.joint_position
-        ),
-    )
-    found = solve(log, known)
+    found = solve(log, late_config())
     sigma = np.sqrt(np.diag(found.parameter_covariance))
     for name, true in (*((name, IMU) for name in INERTIAL), ("mocap_pose", MOCAP)):
         k = found.parameter_names.index(f"{name}.delay_error[0]")
@@ -57,3 +58,21 @@ def test_delays_are_found(log: LeggedLog) -> None:
         assert sigma[k] < 1.5e-3, name
     wrong = difference(log.q, found.q)[5:-5, 3:5]
     assert np.sqrt(np.mean(wrong**2)) < 0.5 * np.sqrt(np.mean(difference(log.q, solve(log, exact).q)[5:-5, 3:5] ** 2))
+
+
+def test_a_moving_window_finds_the_delays_of_the_whole_log(log: LeggedLog) -> None:
+    """To less than half of a standard deviation. Rates to one side alone, of stages that leave, have their own noise in
+    them, and delays would be one to two off."""
+    config = late_config()
+    whole, horizon = solve(log, config), MovingHorizon(build_model(log.robot, config), HorizonConfig(window=15))
+    found = None
+    for first in range(0, len(log.q), 4):
+        stop = min(first + 4, len(log.q))
+        samples = {name: entry.between(first, stop) for name, entry in log.steps.samples.items()}
+        horizon.push(AlignedSteps(0, first, log.steps.times[first:stop], samples))
+        found = horizon.step() or found
+    assert found is not None
+    sigma = np.sqrt(np.diag(whole.parameter_covariance))
+    for name in ("imu_orientation", "mocap_pose"):
+        k = found.parameter_names.index(f"{name}.delay_error[0]")
+        assert abs(found.parameters[k] - whole.parameters[k]) < 0.5 * sigma[k], name

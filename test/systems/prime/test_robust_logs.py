@@ -88,7 +88,7 @@ CLOCKS = {"sensors__imu__stamp_offset": 0.003, "sensors__mocap__stamp_offset": -
     [
         LOST,
         CLOCKS,
-        pytest.param({"motion": "stand", "drop": 0.15, "skip": 0.0}, marks=pytest.mark.slow),
+        {"motion": "stand", "drop": 0.15, "skip": 0.0},
         {"ground__friction": 0.25},
     ],
     ids=["a fifth of the samples lost", "clocks offset", "start in the air", "slippery"],

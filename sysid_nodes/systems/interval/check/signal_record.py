@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.signals.driver import DriverSignals
+from sysid_nodes.signals.rejection import is_old
 from sysid_nodes.signals.stream import RESTART_AFTER
 
 Array = npt.NDArray[np.float64]
@@ -38,7 +39,7 @@ class Signals:
 
 
 class SignalRecord:
-    """Keeps joint states, evenly thinned where there are many; nothing is rejected but what is not a number.
+    """Keeps joint states, evenly thinned where there are many; nothing is rejected but what is no number, or no news.
 
     Args:
         names: the joints wanted.
@@ -59,6 +60,7 @@ class SignalRecord:
         self._kept: list[tuple[float, Array]] = []
         self._earlier: list[tuple[float, Array]] = []
         self._stride, self._seen = 1, 0
+        self._reading: Array | None = None
 
     @property
     def seen(self) -> int:
@@ -71,10 +73,13 @@ class SignalRecord:
         fields = (message.position, message.velocity, message.effort)
         if columns is None or any(len(field) != len(message.names) for field in fields):
             return False
+        values = np.array([np.asarray(field, dtype=np.float64)[columns] for field in fields])
+        if is_old(values, self._reading):
+            return True
+        self._reading = values
         self._seen += 1
         if (self._seen - 1) % self._stride:
             return True
-        values = np.array([np.asarray(field, dtype=np.float64)[columns] for field in fields])
         if not (np.isfinite(values).all() and np.isfinite(message.stamp)):
             return False
         if self._earlier and message.stamp > self._kept[-1][0]:

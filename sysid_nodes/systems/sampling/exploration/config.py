@@ -24,7 +24,9 @@ class CommandsConfig:
     turning: float = option(0.7, "turn rate", unit="rad/s", minimum=0.0)
     roll: float = option(0.22, "attitude", unit="rad", minimum=0.0, maximum=0.6)
     pitch: float = option(0.18, "attitude", unit="rad", minimum=0.0, maximum=0.6)
-    height: float = option(0.29, "of the base, constant", unit="m", minimum=0.15, maximum=0.4)
+    height: float = option(
+        0.0, "of the base, constant; 0: that at which the controller walks well", unit="m", minimum=0.0, maximum=1.0
+    )
     gaits: str = option("trot,pace,bound,pronk,stand", "gaits to choose from, separated by commas")
 
     @property

@@ -20,6 +20,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts import GAITS, commanded_policy
+from sysid_nodes.rollouts.shells import known_shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -72,7 +73,7 @@ class ExplorationPlanner:
     """Plans for one estimate.
 
     Args:
-        robot: nominal, of four legs.
+        robot: nominal, of four legs or two.
         sampling: of the identification that made the estimate, and is to follow.
 
     Attributes:
@@ -81,7 +82,7 @@ class ExplorationPlanner:
 
     Raises:
         ConfigError: the estimate is of other parameters, or a list does not fit the robot.
-        RobotError: the robot does not walk on four legs.
+        RobotError: the robot does not walk on four legs or two.
     """
 
     def __init__(self, robot: Robot, sampling: SamplingConfig, config: ExplorationConfig, posterior: Posterior) -> None:
@@ -90,19 +91,24 @@ class ExplorationPlanner:
         if tuple(unknowns.index) != posterior.names:
             raise ConfigError("the estimate is of other parameters than this configuration has")
         drive = nominal_drive(robot, sampling)
-        policy = commanded_policy(robot, drive, config.walking)
-        model = nominal_model(robot, sampling, sampling.step)
-        room = simulations(model, drive, sampling, _ROOM)
+        self._policy = policy = commanded_policy(robot, drive, config.walking)
+        self._height = config.commands.height or policy.walking_height
+        # Who plans a motion has knees: what harms the real robot must be seen. The identification's clips have feet.
+        whole, feet = (nominal_model(robot, sampling, sampling.step, parts) for parts in (known_shell(robot), ()))
         drawn = draw(posterior, unknowns, config.vetting.draws, np.random.default_rng(config.seed))
-        self.crowd = Crowd(room, policy, unknowns.variants([posterior.values, *drawn]))
+        self.crowd = Crowd(
+            simulations(whole, drive, sampling, _ROOM), policy, unknowns.variants([posterior.values, *drawn])
+        )
         finer = finer_simulations(robot, sampling, drive)
-        self.forecast = Forecast(sampling, config, posterior, unknowns, room, finer)
+        self.forecast = Forecast(
+            sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), finer
+        )
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
         self._search = SegmentSearch(
             self.crowd,
             self._space,
             config.segment,
-            config.commands.height,
+            self._height,
             lambda walks: harmful(walks, robot, config.vetting.area),
             config.search,
         )
@@ -129,7 +135,7 @@ class ExplorationPlanner:
     @cached_property
     def _rest(self) -> Places:
         """Where all robots stand before the plan."""
-        return self.crowd.settle(self._config.commands.height, self._config.settling)
+        return self.crowd.settle(self._height, self._config.settling)
 
     def _chance(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self._config.seed, number])
@@ -137,7 +143,7 @@ class ExplorationPlanner:
     def _course(self, name: str, tell: Progress, chance: np.random.Generator | None) -> _Course:
         """All segments, or those up to one that does harm; by chance, or those that tell most."""
         config, count = self._config, self._config.segments
-        standing = CommandCurves.standing(1, config.commands.height, config.segment, config.degree)
+        standing = CommandCurves.standing(1, self._height, config.segment, config.degree)
         course = _Course(standing, self._rest, self.forecast.known, (), 1.0)
         done, total = 0, count * (config.search.iterations + 2)
         for k in range(count):
@@ -176,7 +182,7 @@ class ExplorationPlanner:
                 watched = sorted({*watched, *harmed})
                 candidates = self._search.drop_harmful(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
-        still = Candidate(self._space.stop_segment(before, config.segment, config.commands.height), np.inf)
+        still = Candidate(self._space.stop_segment(before, config.segment, self._height), np.inf)
         return self._extend_course(course, still, self._vet(course, still), 0.0)
 
     def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
@@ -205,6 +211,7 @@ class ExplorationPlanner:
         return ExplorationPlan(
             robot=self._robot.name,
             estimate=self.posterior.id,
+            policy=self._policy.id,
             segment=config.segment,
             gaits=tuple(GAITS[k] for k in course.curves.gaits[0]),
             points=course.curves.points[0],

@@ -3,18 +3,21 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from shared.exploration import PLAN_OPTIONS, posterior_of
 from shared.linear_policy import leaning_policy
 
-from sysid_nodes.data.config import from_flat
+from sysid_nodes.data.config import from_flat, load_yaml
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields, to_plan
 from sysid_nodes.messages.sampling.posterior import posterior_fields, to_posterior
-from sysid_nodes.results.exploration import require_estimate
+from sysid_nodes.results.exploration import require_estimate, require_policy
 from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts import WalkingConfig, commanded_policy
+from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
@@ -23,6 +26,7 @@ from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
 from sysid_nodes.systems.sampling.exploration.vetting import vet
+from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
@@ -58,12 +62,44 @@ def test_a_plan_names_its_estimate_and_is_refused_for_another(plan):
         require_estimate(plan, other.id)
 
 
+def test_robots_that_plans_are_vetted_on_have_bodies_and_not_only_feet():
+    """One on its back lies on the ground and does not fall through it."""
+    crowd = planner(**{"vetting.draws": 1}).crowd
+    places = crowd.settle(0.29, 0.1)
+    places.states[:, 2], places.states[:, 3:7] = 0.15, [0.0, 1.0, 0.0, 0.0]
+    walks = crowd.follow(np.arange(2), places, CommandCurves.standing(2, 0.29), 1.0, every=50)
+    assert walks.fallen.all()
+    assert (walks.states[:, -1, 2] > 0.02).all()
+
+
+def test_a_humanoid_is_planned_for_at_the_height_at_which_it_walks():
+    robot, options = load_robot("g1"), PLAN_OPTIONS | {"commands.gaits": "trot", "vetting.draws": 2}
+    sampling = replace(load_yaml(SamplingSessionConfig, Path("config/g1_sampling.yaml")).sampling, threads=1)
+    config, known = from_flat(ExplorationConfig, options), posterior_of(Unknowns(robot, sampling))
+    found = ExplorationPlanner(robot, sampling, config, known).random(0)
+    assert not found.vetting.faults
+    assert found.height == 0.72
+    assert found.scale > 0.0, "it steps"
+    assert {row.name for row in found.spreads} >= {"mass", "centre_z", "Ixx"}
+
+
+def test_a_plan_names_its_controller_and_is_refused_for_another(plan):
+    drive = nominal_drive(ROBOT, SAMPLING)
+    require_policy(plan, commanded_policy(ROBOT, drive, WalkingConfig()).id)
+    other = commanded_policy(ROBOT, drive, WalkingConfig(lift=0.061)).id
+    with pytest.raises(InputError, match=f"plan {plan.id} was made for controller {plan.policy}, not for {other}"):
+        require_policy(plan, other)
+    assert replace(plan, policy=other).id != plan.id
+
+
 def test_plans_and_estimates_survive_messages_and_notice_a_change(plan):
     fields = json.loads(json.dumps(plan_fields(plan)))
     assert to_plan(fields).id == plan.id
     _, path, circle = marker_fields(plan)["markers"]
     assert len(path["points"]) == len(fields["path"])
     assert {round(np.hypot(p["x"], p["y"]), 9) for p in circle["points"]} == {round(plan.vetting.reach, 9)}
+    with pytest.raises(InputError, match="not what its id says"):
+        to_plan(fields | {"policy_id": "another"})
     fields["points"][3] += 1e-9
     with pytest.raises(InputError, match="not what its id says"):
         to_plan(fields)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes with which a falling robot lies on the ground, coarse: they touch nothing while it is on its feet."""
+"""Shapes with which a robot touches the ground beside its feet, coarse: as it lies there, or with its knees."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ _G1: Mapping[str, tuple[tuple[float, float, float], tuple[float, ...]]] = {
     **{f"{side}_wrist_yaw_joint": ((0.05, 0.0, 0.0), (0.05,)) for side in ("left", "right")},
 }
 _SHELLS = {"go2": _GO2, "g1": _G1}
+
+
+def known_shell(robot: Robot) -> tuple[Primitive, ...]:
+    """The robot's, or none where none is known."""
+    return shell(robot) if robot.name in _SHELLS else ()
 
 
 def shell(robot: Robot) -> tuple[Primitive, ...]:
