@@ -31,6 +31,7 @@ _LOWEST, _TALLEST = 0.62, 0.76  # heights of the base that are obeyed [m]
 _HURRY = 0.5  # acceleration at most [m/s2, rad/s2]
 _TILTED = 0.12  # roll and pitch that are obeyed, either way [rad]
 _FALLEN_HEIGHT = 0.4  # of the base [m]
+_BLOWN_UP = 1e6  # a coordinate or speed as large is of a simulation that has failed: none at all
 _LEARNING, _LEAN = 2e-3, 0.06  # of what a load shifts: part of the integral gain [s2], and at most [m]
 _PRESS = 2e-3  # a swing aims this far into the ground [m]
 _STIFFER = np.array([3.0, 3.0, 3.0, 2.5, 1.0, 1.0])  # swinging joints than their drives: hips, knee, ankle
@@ -78,6 +79,7 @@ class HumanoidPolicy:
 
     def set_points(self, state: Array, command: Command) -> Array:
         """(B, n) positions for the drives during the next period [rad]; states (B, nq + nv)."""
+        state = np.where(np.abs(state) < _BLOWN_UP, state, np.nan)
         seen, n = self._body.see(state), len(self.posture)
         q, w = state[:, 7 : 7 + n], state[:, 13 + n :]
         memory = self.memory or HumanoidMemory.begin(state, seen)

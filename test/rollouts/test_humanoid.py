@@ -186,13 +186,14 @@ def test_legs_carry_their_own_weight():
     assert walks.states[0, -1, 2] == pytest.approx(0.72, abs=5e-3)
 
 
-def test_a_simulation_that_fails_is_one_robot_that_has_fallen():
+@pytest.mark.parametrize("failed", [np.nan, np.inf, 1e200])
+def test_a_simulation_that_fails_is_one_robot_that_has_fallen(failed):
     policy = HumanoidPolicy(ROBOT, DRIVE, WalkingConfig())
     state = np.zeros((3, 13 + 2 * ROBOT.n))
     state[:, 2], state[:, 3], state[:, 7 : 7 + ROBOT.n] = policy.standing_height, 1.0, policy.posture
     alone = policy.set_points(state[:1], Command.standing(1, 0.72))
     policy.memory = None
-    state[1, 2:] = np.nan
+    state[1, 2:] = failed
     state[2, 3:5] = 0.0, 1.0  # on its back
     found = policy.set_points(state, Command.standing(3, 0.72))
     assert policy.memory.fallen.tolist() == [False, True, True]
