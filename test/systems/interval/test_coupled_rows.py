@@ -78,6 +78,8 @@ def test_a_motor_s_sign_needs_all_joints_that_turn_it() -> None:
     assert certain(0.07, COUPLING).tolist() == [True, True, True, True, True, True]
     # .5 - .25 for the elbow's motor; of 1.8 errors of .079 at the last
     assert certain(0.079, COUPLING).tolist() == [True, True, True, True, True, False]
+    # of 1.5 errors of .2 at the elbow's motor, though its joints turn it against each other
+    assert certain(0.2, COUPLING).tolist() == [True, True, False, True, False, False]
     assert certain(0.07, None).tolist() == [True, True, True, True, True, False]
 
 
