@@ -22,6 +22,7 @@ from sysid_nodes.rollouts import (
     walk,
 )
 from sysid_nodes.rollouts.biped_body import BipedBody
+from sysid_nodes.rollouts.footsteps import Pendulum
 from sysid_nodes.rollouts.rotations import exponential, matrix
 
 ROBOT = load_robot("g1")
@@ -178,6 +179,19 @@ def test_it_stops_and_stands_as_it_is_told():
     w, x, y, z = state[-1, 3:7]
     assert np.arcsin(2.0 * (w * y - z * x)) == pytest.approx(0.1, abs=0.01)
     assert np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)) == pytest.approx(0.1, abs=0.01)
+
+
+def test_a_steady_walk_repeats_itself_from_step_to_step():
+    """A step on, xi has grown and is from the other foot as this foot's was: they are a step and a width apart."""
+    velocity, none, apart = np.array([[0.3, 0.1]]), np.zeros((1, 2)), []
+    for grows in (3.0, 5.0):
+        lasts, grown = np.array([0.4]), np.array([grows])
+        pendulum = Pendulum(np.eye(2)[None], none, none, np.zeros((1, 2, 2)), np.array([3.0]), lasts, grown)
+        left, right = (pendulum.steady(velocity, np.array([foot]))[0] for foot in (0, 1))
+        assert 0.5 * (grows - 1.0) * (left + right) == pytest.approx(0.4 * velocity[0])
+        apart.append(grows * left - right - 0.4 * velocity[0])
+    assert apart[0] == pytest.approx(apart[1], abs=1e-12)
+    assert apart[0][1] < -0.1
 
 
 def test_legs_carry_their_own_weight():
