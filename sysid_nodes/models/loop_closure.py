@@ -41,7 +41,7 @@ FIXED = 1e-9  # relative singular value of a direction in which they cannot
 CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
 
 _KEPT = 4
-"""Sets of configurations of which the products are kept: one iteration asks for those of the same ones again and again."""
+"""Sets of configurations of which the products are kept: one iteration asks for those of the same ones repeatedly."""
 
 _ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1), TOUCH: (2,)}
 _SQUARE = {
@@ -91,7 +91,9 @@ class LoopClosures:
     chain: Chain
     closures: tuple[Closure, ...]
     directions: Array
-    _kept: dict[bytes, list[tuple[_Vector, _Vector]]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _kept: dict[bytes, list[tuple[_Vector, _Vector]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def count(self) -> int:

@@ -71,7 +71,9 @@ class Authority:
 
     # -- messages
 
-    def publisher(self, publisher: Any, every: Callable[..., Any] | None = None, *, once: bool = False) -> SignedPublisher:
+    def publisher(
+        self, publisher: Any, every: Callable[..., Any] | None = None, *, once: bool = False
+    ) -> SignedPublisher:
         """One that signs; what it latches it signs anew before the signature is too old.
 
         Args:

@@ -10,6 +10,7 @@ try:
 except ImportError:  # Humble's name
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
+
 def latched(depth: int) -> QoSProfile:
     """The last messages are kept for whoever joins later, a recorder above all."""
     return QoSProfile(

@@ -86,7 +86,7 @@ def test_one_certified_trajectory_follows_the_other_while_bounds_tighten(loop: L
 
 
 def test_a_recorder_that_joins_late_hears_of_plans_before_it(loop: Loop, heard: Heard) -> None:
-    """Under load the demo's recorder was found only after the first plan was out, and that one's bag told nothing of it."""
+    """Under load the demo's recorder was found after the first plan was out, and the bag told nothing of it."""
     before, late = {message.id for message in heard.trajectories}, list[CertifiedTrajectory]()
     subscription = loop.node.create_subscription(
         CertifiedTrajectory, "certified_trajectory", late.append, qos.latched(10)

@@ -75,7 +75,7 @@ def test_the_replay_finds_the_hidden_load(demo: tuple[Path, int, str, str]) -> N
     mass, truth = document["bodies"][0]["parameters"][0], document["run"]["truth"]
     loaded = truth["bodies"][0]["parameters"][0]
     assert loaded - mass["nominal"] == pytest.approx(LOAD)
-    # Two seconds tell the mass to about 5 %, and which of its readings a busy machine loses is not the same in two runs.
+    # Two seconds tell the mass to about 5 %, and which readings a busy machine loses differs from run to run.
     assert abs(mass["estimate"] - loaded) < 3.0 * mass["sigma"]
     assert mass["sigma"] < 0.1 * loaded
     assert mass["estimate"] - mass["nominal"] > 0.5 * LOAD

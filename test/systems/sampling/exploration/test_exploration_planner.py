@@ -135,6 +135,7 @@ def test_a_robot_that_comes_to_harm_is_watched_and_another_segment_taken(monkeyp
     assert (found.points[0] != seen[0].points[0, 0]).any()
 
 
+@pytest.mark.slow
 def test_a_trained_policy_can_obey_in_place_of_the_scripted_one(tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -145,6 +146,7 @@ def test_a_trained_policy_can_obey_in_place_of_the_scripted_one(tmp_path):
     assert found.vetting.reach > 5.0 * planner(**{"commands.gaits": "stand"}).plan().vetting.reach, "it holds no place"
 
 
+@pytest.mark.slow
 def test_a_plan_by_chance_is_vetted_alike_and_another_one_for_every_number():
     own = planner(**{"commands.gaits": "stand"})
     first, second = own.random(0), own.random(1)
