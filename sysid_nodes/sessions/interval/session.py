@@ -15,14 +15,9 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.interval.news import Subject, is_news
 from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
-from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
-
-_MORE = 1.25
-"""Factor on the windows after which bounds are doubted anew."""
-
 
 class IntervalSession:
     """Feeds joint states to the pipeline, passes results on only when they are news, and judges the data.
@@ -64,7 +59,6 @@ class IntervalSession:
         self.received = 0
         self.rejected: Mapping[str, int] = {}
         self.judgement = Judgement()
-        self._weighed, self._margin = 0, tuple[Finding, ...]()
 
     @property
     def result(self) -> IdentificationResult:
@@ -84,7 +78,7 @@ class IntervalSession:
         if not is_news(result, self._told):
             return None
         self._told = result
-        if result.status is Status.INCONSISTENT:
+        if result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
             self.judge()
         return result
 
@@ -94,11 +88,10 @@ class IntervalSession:
         self.rejected = self._pipeline.samples_rejected
 
     def judge(self) -> Judgement:
-        """Checks whether the data are at fault, and with a quarter more windows the bounds; takes some milliseconds."""
-        found, windows = self._watch.judge(self.result.status), self.result.window + 1
-        if windows >= _MORE * self._weighed or self.result.status is Status.INCONSISTENT:
-            self._weighed, self._margin = windows, self._pipeline.doubts()
-        self.judgement = replace(found, doubts=(*found.doubts, *self._margin))
+        """Checks whether the data are at fault; takes some milliseconds."""
+        found, doubt = self._watch.judge(self.result.status), self._pipeline.doubt
+        doubted = doubt is not None and self.result.status is not Status.INCONSISTENT
+        self.judgement = replace(found, doubts=(*found.doubts, doubt)) if doubted else found
         return self.judgement
 
     def reset(self) -> IdentificationResult:
@@ -123,7 +116,7 @@ class IntervalSession:
             source: where the data came from, in words.
         """
         pipeline = self._pipeline
-        final, self._weighed = pipeline.finish(), 0
+        final = pipeline.finish()
         return IntervalRun(
             robot=self.subject.robot,
             method=self.subject.method,
