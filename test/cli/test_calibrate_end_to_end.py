@@ -109,7 +109,8 @@ def test_errors_that_use_up_the_margin_make_bounds_doubtful(
         capsys.readouterr()
         assert main(words) == (0 if status == "PROVEN" else 3)
         said = capsys.readouterr().err
-        assert ("and the bounds may miss the truth" in said) == ("are not proven; see" in said) == (status == "DOUBTFUL")
+        for words in ("and the bounds may miss the truth", "are not proven; see"):
+            assert (words in said) == (status == "DOUBTFUL")
         document = read_result(tmp_path / f"{name}_result" / "result.json")
         assert document["status"] == status
         assert bool(document["findings"]) == (status == "DOUBTFUL")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -15,9 +15,12 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.interval.news import Subject, is_news
 from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
+from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
+
 
 class IntervalSession:
     """Feeds joint states to the pipeline, passes results on only when they are news, and judges the data.
@@ -90,9 +93,17 @@ class IntervalSession:
     def judge(self) -> Judgement:
         """Checks whether the data are at fault; takes some milliseconds."""
         found, doubt = self._watch.judge(self.result.status), self._pipeline.doubt
-        doubted = doubt is not None and self.result.status is not Status.INCONSISTENT
-        self.judgement = replace(found, doubts=(*found.doubts, doubt)) if doubted else found
+        doubts = [*found.doubts, *self._clock_findings()]
+        if doubt is not None and self.result.status is not Status.INCONSISTENT:
+            doubts.append(doubt)
+        self.judgement = replace(found, doubts=tuple(doubts))
         return self.judgement
+
+    def _clock_findings(self) -> Iterator[Finding]:
+        """A line for each way in which the stamps started over."""
+        for reason, times in self._pipeline.stream.restarts.items():
+            line = f"the {reason} within the data (times: {times}); robot and load are taken for the same before"
+            yield Finding("clock", ALL_JOINTS, self.result.t, line)
 
     def reset(self) -> IdentificationResult:
         """Forgets all data and returns the prior."""

@@ -127,9 +127,7 @@ def _rows(kept: FeasibleSet) -> tuple[Array, Array, Array, Array]:
     return rows, radius, low, np.where(cut, np.inf, total - offset)
 
 
-def _smallest_relaxation(
-    rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]
-) -> float:
+def _smallest_relaxation(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
     return _least_relaxed(rows, low, high, give, free, least=0.0)[0]
 
 

@@ -146,3 +146,14 @@ def test_bounds_that_are_doubted_are_told_with_their_reason(
     assert run.result.status is Status.DOUBTFUL and doubt.message in run.findings
     session.reset()
     assert session.judge() == Judgement()
+
+
+def test_a_clock_that_is_set_back_is_told(gen3: Problem, stream: list[RawJointState]) -> None:
+    """Once the stream has started over, as the operator reads it in the node's log and a replay's findings."""
+    session = IntervalSession(gen3.robot, CONFIG)
+    for message in stream:
+        session.process(message)
+    assert not session.judge().doubts
+    for message in stream:
+        session.process(message._replace(stamp=message.stamp - 5.0))
+    assert ["clock went back within the data (times: 1)" in line for line in session.judge().lines] == [True]
