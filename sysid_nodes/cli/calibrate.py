@@ -103,6 +103,11 @@ def run(args: argparse.Namespace) -> int:
         return CONTRADICTION
     save_calibration(found, args.out)
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
+    if found.unshown:
+        sys.stderr.write(
+            f"sysid: warning: the efforts of {', '.join(found.unshown)} show nothing of a torque in these runs: unless "
+            "they are known to be read, state noise.torque_absolute at the joint's limit, or a load may go unnoticed\n"
+        )
     for line in _gains(found, config):
         sys.stdout.write(f"{line}\n")
     return 0

@@ -62,6 +62,8 @@ A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 _LEAST_WINDOWS = 20
 _LEAST_MOVING = 10
 _ROUNDING = 1e-12
+_SHOWN = 0.7
+"""Share of the readings' spread that a fit must not leave, or they show nothing; then half of their square is told."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def calibrate(
     show("fit", 1, 1)
     torque_absolute, shares = _torque_error(robot, config.noise, system, xi, runs, rows, margin, partial(show, "judge"))
     rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
+    unshown = _unshown(robot, config.noise, rows, rms)
     system = _add_torque_error(system, rows, torque_absolute, shares)
     lower, upper, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
     return Calibration(
@@ -149,6 +152,7 @@ def calibrate(
         source=tuple(run.name for run in runs),
         coupling=coupling,
         sum_shares=shares,
+        unshown=unshown,
     )
 
 
@@ -195,6 +199,20 @@ def _system(
     """All rows; without a loaded run the very system by which a run with a known mass would be judged."""
     system = CalibrationSystem.assemble(robot.n, robot.body_index(config.body), centre, radius, loads, rows)
     return system.of_unloaded() if system.unloaded.all() else system
+
+
+def _unshown(robot: Robot, noise: NoiseConfig, rows: Sequence[MomentumRows], rms: Array) -> tuple[str, ...]:
+    """Joints whose mean readings the fit, which leaves rms (n,), hardly explains; not those that are stated as unread.
+
+    A joint that needs next to no torque without a load may be unread, and nothing in such runs tells: with a load its
+    reading would still be taken for its torque.
+    """
+    joints, n = np.arange(robot.n), robot.n
+    gain = np.concatenate([run.coefficients[:, joints, 14 * n + joints] for run in rows])
+    length = np.concatenate([run.t[:, 1] - run.t[:, 0] for run in rows])
+    spread = (gain / length[:, None]).std(axis=0)
+    bad = (rms >= _SHOWN * spread) & ~unread_joints(robot, noise.torque_absolute)
+    return tuple(robot.joint_names[k] for k in np.flatnonzero(bad))
 
 
 def _add_torque_error(
