@@ -20,7 +20,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts import GAITS, commanded_policy
-from sysid_nodes.rollouts.shells import known_shell
+from sysid_nodes.rollouts.shells import Shell, known_shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -28,7 +28,7 @@ from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, Curve
 from sysid_nodes.systems.sampling.exploration.forecast import Forecast
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
-from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
+from sysid_nodes.systems.sampling.exploration.vetting import Conditions, Vetted, together, vet
 from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model, simulations
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -104,12 +104,13 @@ class ExplorationPlanner:
             sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), finer
         )
         self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
+        self._conditions = Conditions(robot, Shell(whole), config.vetting.area, config.vetting.stop)
         self._search = SegmentSearch(
             self.crowd,
             self._space,
             config.segment,
             self._height,
-            lambda walks: harmful(walks, robot, config.vetting.area),
+            self._conditions,
             config.search,
         )
         self._step = sampling.step
@@ -186,8 +187,7 @@ class ExplorationPlanner:
         return self._extend_course(course, still, self._vet(course, still), 0.0)
 
     def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
-        vetting = self._config.vetting
-        return vet(self.crowd, course.places, candidate.curves, self._robot, vetting.area, vetting.stop)
+        return vet(self.crowd, course.places, candidate.curves, self._conditions)
 
     def _extend_course(self, course: _Course, candidate: Candidate, vetted: Vetted, scale: float) -> _Course:
         own, first = candidate.curves, np.zeros(1, dtype=np.int64)
