@@ -35,8 +35,8 @@ def write_nodes_file(path: Path, policy: str = "") -> None:
 def simulated_robot(load: float = DEFAULT_LOAD) -> dict[str, Any]:
     """Parameters of a simulated Go2 that obeys commands and hides a load [kg] and its motors.
 
-    Its steps, ground and friction differ from those of the identifier's simulations. These are extrapolated to no step, as
-    robots have none: one that moved in steps of 1 ms seemed to have 2 % less roll inertia than it has.
+    Its steps, ground and friction differ from those of the identifier's simulations. These are extrapolated to no step,
+    as robots have none: one that moved in steps of 1 ms seemed to have 2 % less roll inertia than it has.
     """
     return {
         "robot": "go2",

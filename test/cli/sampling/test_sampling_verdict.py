@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exploration's demo does not end well with an interval that misses the truth, and says which one and by how much."""
+"""The exploration's demo does not end well with an interval that misses the truth, and says which and by how much."""
 
 from types import SimpleNamespace
 
