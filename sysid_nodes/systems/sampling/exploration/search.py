@@ -85,7 +85,7 @@ class SegmentSearch:
         seed: int,
         tell: Callable[[], None],
     ) -> list[Candidate]:
-        """Harmless candidates, those that tell most first."""
+        """Harmless candidates, those that tell most first; none if all of the bold ones do harm."""
         found: list[Candidate] = []
 
         def function(vectors: Array) -> Array:
@@ -102,9 +102,12 @@ class SegmentSearch:
             return np.asarray(costs)
 
         bold = self._space.draw_large(2 * self._config.population, np.random.default_rng(seed))
+        costs = function(bold)
+        if not found:  # smaller commands are worth more than a search among these
+            return []
         minimise(
             function,
-            bold[np.argmin(function(bold))],
+            bold[np.argmin(costs)],
             -np.ones(self._space.size),
             np.ones(self._space.size),
             spread=self._config.spread,

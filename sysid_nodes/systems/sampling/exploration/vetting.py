@@ -8,7 +8,7 @@ does harm to one in twenty is refused for a tenth of the work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,13 +137,16 @@ class Behaviour:
         return Vetting(count - 1, int(self.fallen.sum()), most, furthest, tuple(faults))
 
 
-def vet(crowd: Crowd, places: Places, curves: CommandCurves, conditions: Conditions) -> Vetted:
+def vet(
+    crowd: Crowd, places: Places, curves: CommandCurves, conditions: Conditions, tell: Callable[[int], None]
+) -> Vetted:
     """All robots in a segment (curves of one robot), and in the stop after it.
 
     Args:
         crowd: the robots.
         places: where they are; positions are from where the plan begins.
         curves: of the segment.
+        tell: called with the number of robots that have followed it.
     """
     seen: list[Behaviour] = []
     ends: list[Places] = []
@@ -157,6 +160,7 @@ def vet(crowd: Crowd, places: Places, curves: CommandCurves, conditions: Conditi
         seen.append(conditions.judge(made).worse(conditions.judge(stopped)))
         harmed[part] = seen[-1].harmed
         done, ahead = done + len(part), _MORE * ahead
+        tell(done)
     return Vetted(Behaviour.join(seen).vetting, harmed, Places.join(ends))
 
 

@@ -25,7 +25,7 @@ from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
-from sysid_nodes.systems.sampling.exploration.vetting import vet
+from sysid_nodes.systems.sampling.exploration.vetting import Conditions, vet
 from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -80,6 +80,7 @@ def test_a_humanoid_is_planned_for_at_the_height_at_which_it_walks():
     assert not found.vetting.faults
     assert found.height == 0.72
     assert found.scale > 0.0, "it steps"
+    assert (np.abs(found.points[0]).max(axis=1) <= [0.3, 0.15, 0.4, 0.12, 0.12]).all(), "as far as it obeys"
     assert {row.name for row in found.spreads} >= {"mass", "centre_z", "Ixx"}
 
 
@@ -203,6 +204,39 @@ def test_where_every_robot_falls_there_is_no_fit_plan():
     options = {"vetting.attempts": 1, "search.iterations": 1, "commands.height": 0.2, "commands.gaits": "pronk"}
     found = planner(hopeless, **options).plan()
     assert any("fall" in fault or "stop" in fault for fault in found.vetting.faults)
+
+
+def test_when_its_time_is_over_nothing_more_is_sought():
+    found = planner(**{"search.limit": 1e-9}).plan()
+    assert found.gaits == ("stand",)
+    assert found.vetting.faults[0] == "1e-09 s are over"
+
+
+def test_where_all_bold_candidates_do_harm_smaller_ones_are_tried_at_once_and_no_larger_ones_later(monkeypatch):
+    scales = []
+
+    class Wary(SegmentSearch):
+        def best(self, start, watched, judge, scale, *rest):
+            told = []
+            found = super().best(start, watched, judge, scale, rest[0], lambda: told.append(1))
+            scales.append((scale, len(told)))
+            return found
+
+    judge = Conditions.judge
+
+    def fast_is_harmful(own, walks, every=1):
+        behaviour = judge(own, walks, every)
+        far = np.linalg.norm(walks.states[:, -1, :2] - walks.states[:, 0, :2], axis=1) > 0.2
+        return replace(behaviour, fallen=behaviour.fallen | far)
+
+    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.SegmentSearch", Wary)
+    monkeypatch.setattr(Conditions, "judge", fast_is_harmful)
+    options = {"duration": 2.0, "commands.gaits": "trot", "vetting.attempts": 4, "vetting.shrink": 0.2}
+    found = planner(**options).plan()
+    assert scales[0] == (1.0, 1), "no search among what does harm"
+    assert scales[1][0] == scales[-1][0] == 0.2
+    assert scales[1][1] > 1
+    assert found.scale == 0.2
 
 
 def test_an_estimate_of_other_parameters_is_refused():

@@ -50,7 +50,7 @@ def places(count):
 
 def found(segment, stop):
     crowd = MadeUp(segment, stop)
-    vetted = vet(crowd, places(3), SEGMENT, CONDITIONS)
+    vetted = vet(crowd, places(3), SEGMENT, CONDITIONS, lambda _: None)
     assert crowd.followed == [(3, 1.0), (3, 0.5)]
     return vetted
 
@@ -98,8 +98,9 @@ def test_no_more_robots_follow_what_does_harm_to_those_that_go_ahead(harmed, see
     made = walks(100)
     if harmed is not None:
         made.fallen[harmed] = True
-    crowd = MadeUp(made, walks(100))
-    vetted = vet(crowd, places(100), SEGMENT, CONDITIONS)
+    crowd, told = MadeUp(made, walks(100)), []
+    vetted = vet(crowd, places(100), SEGMENT, CONDITIONS, told.append)
+    assert told == np.cumsum(seen).tolist()
     assert [count for count, duration in crowd.followed if duration == 1.0] == seen
     assert np.flatnonzero(vetted.harmed).tolist() == ([] if harmed is None else [harmed])
     assert vetted.vetting.draws == sum(seen) - 1
