@@ -213,30 +213,27 @@ def test_when_its_time_is_over_nothing_more_is_sought():
 
 
 def test_where_all_bold_candidates_do_harm_smaller_ones_are_tried_at_once_and_no_larger_ones_later(monkeypatch):
-    scales = []
+    tried = []
 
-    class Wary(SegmentSearch):
-        def best(self, start, watched, judge, scale, *rest):
-            told = []
-            found = super().best(start, watched, judge, scale, rest[0], lambda: told.append(1))
-            scales.append((scale, len(told)))
-            return found
+    class Searches(SegmentSearch):
+        def best(self, start, watched, judge, scale, seed, _tell):
+            tried.append([scale, 0])
+            return super().best(start, watched, judge, scale, seed, self.count)
+
+        def count(self):
+            tried[-1][1] += 1
 
     judge = Conditions.judge
 
-    def fast_is_harmful(own, walks, every=1):
+    def all_fall_that_are_fast(own, walks, every=1):
         behaviour = judge(own, walks, every)
-        far = np.linalg.norm(walks.states[:, -1, :2] - walks.states[:, 0, :2], axis=1) > 0.2
-        return replace(behaviour, fallen=behaviour.fallen | far)
+        return replace(behaviour, fallen=behaviour.fallen | (tried[-1][0] > 0.5))
 
-    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.SegmentSearch", Wary)
-    monkeypatch.setattr(Conditions, "judge", fast_is_harmful)
-    options = {"duration": 2.0, "commands.gaits": "trot", "vetting.attempts": 4, "vetting.shrink": 0.2}
-    found = planner(**options).plan()
-    assert scales[0] == (1.0, 1), "no search among what does harm"
-    assert scales[1][0] == scales[-1][0] == 0.2
-    assert scales[1][1] > 1
-    assert found.scale == 0.2
+    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.SegmentSearch", Searches)
+    monkeypatch.setattr(Conditions, "judge", all_fall_that_are_fast)
+    found = planner(**{"duration": 2.0, "commands.gaits": "stand", "vetting.shrink": 0.3}).plan()
+    assert tried == [[1.0, 1], [0.3, 2], [0.3, 2]], "scales, and generations of candidates"
+    assert found.scale == 0.3
 
 
 def test_an_estimate_of_other_parameters_is_refused():
