@@ -27,8 +27,6 @@ from sysid_nodes.sessions.sampling.session import SamplingSession
 
 Array = npt.NDArray[np.float64]
 
-_ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
-
 
 def evaluate(folder: Path, watch: SamplingWatch, source: str) -> dict[str, Any]:
     """Identifies again from folder/bag, as far as the live node had heard, and writes all files of a replay.
@@ -72,10 +70,20 @@ def verdict(watch: SamplingWatch, document: Mapping[str, Any]) -> Ending:
             NOT_HELD, "a replay of the recording gives other numbers than the live identifier", watch.overloaded
         )
     claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
-    held = sum(row["lower"] <= watch.truth[row["name"]] <= row["upper"] for row in claimed)
-    if held < _ENOUGH * len(claimed):
-        return Ending(NOT_HELD, f"of {len(claimed)} intervals only {held} hold the truth")
+    if missed := [words for row in claimed if (words := _miss(row, watch.truth[row["name"]]))]:
+        many = f"{len(missed)} of {len(claimed)} intervals of 95 % do not hold the truth"
+        return Ending(NOT_HELD, f"{many}: {'; '.join(missed)}")
     return Ending()
+
+
+def _miss(row: Mapping[str, Any], truth: float) -> str:
+    """By how much an interval misses the truth, in words; empty if it holds it."""
+    beyond = max(row["lower"] - truth, truth - row["upper"])
+    if beyond <= 0.0:
+        return ""
+    half = 0.5 * (row["upper"] - row["lower"])
+    interval = f"{row['lower']:.4g} to {row['upper']:.4g} {row['unit']}"
+    return f"{row['name']} {interval}, in truth {truth:.4g} ({beyond / half:.2f} half-widths beyond)"
 
 
 def summary(watch: SamplingWatch, usage: Mapping[str, float]) -> str:
