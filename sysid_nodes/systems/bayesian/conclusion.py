@@ -92,7 +92,7 @@ def conclude(
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
-    if changed and not changed.contradicts:
+    if changed and changed.words and not changed.contradicts:
         findings = (*findings, f"{changed.words}; intervals allow for it")
     findings = (*findings, *_slow_joints(fitted, x, rows, covered))
     result = BayesianResult(
