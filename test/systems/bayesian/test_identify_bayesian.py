@@ -73,6 +73,15 @@ def test_a_covariance_that_is_not_a_number_claims_nothing(monkeypatch: pytest.Mo
     assert np.isfinite(result.parameter_covariance).all()
 
 
+@pytest.mark.parametrize(("leader", "said"), [("hip", True), ("wheel", False)])
+def test_joints_that_follow_others_are_said_to_stand(leader: str, said: bool) -> None:
+    """Unless those stand, too."""
+    follower = f'<joint name="finger" type="revolute"><mimic joint="{leader}"/></joint></robot>'
+    robot = replace(leg(), urdf=leg().urdf.replace("</robot>", follower))
+    result, _ = identify_further(None, short_log().part(0, 40), robot, QUICK)
+    assert any("held at zero" in text and text.endswith("'finger'") for text in result.findings) == said
+
+
 @cache
 def with_noise_stated(factor: float) -> BayesianResult:
     noise = NoiseConfig(4e-5 * factor, 1e-2 * factor, passive=1e-2 * factor)
