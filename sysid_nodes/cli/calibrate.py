@@ -135,7 +135,7 @@ def _calibration(
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
     if method == INTERVAL:
         return calibrate(robot, config, runs, margin=margin, progress=show)
-    constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
+    constants = posterior_of(robot, config, samples, names, settings, show)
     if constants is None:
         return None
     if method == BAYESIAN:

@@ -344,6 +344,16 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
     return Bounds(centre - size, centre + size)
 
 
+def refuse_itemised(noise: NoiseConfig) -> None:
+    """Where gears couple joints.
+
+    Raises:
+        ConfigError: errors are itemised.
+    """
+    if noise.model != "window":
+        raise ConfigError("with coupled gears 'noise.model' must be window: errors are itemised by joints, not motors")
+
+
 def run_rows(
     robot: Robot,
     config: IntervalIdentifierConfig,
@@ -362,8 +372,8 @@ def run_rows(
     """
     chain = Chain.from_robot(robot)
     stated = config.noise
-    if coupling is not None and stated.model != "window":
-        raise ConfigError("with coupled gears 'noise.model' must be window: errors are itemised by joints, not motors")
+    if coupling is not None:
+        refuse_itemised(stated)
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)
