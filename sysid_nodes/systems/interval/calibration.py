@@ -117,9 +117,8 @@ def calibrate(
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
-    if share.any():
+    if share.any():  # which is not negative: friction takes energy
         transmitted = _transmitted_torque(robot, config, unloaded, centre, radius, power)
-        # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
         rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling, transmitted)
     system = _system(robot, config, loads, rows, centre, radius)
@@ -127,7 +126,6 @@ def calibrate(
     show("fit", 1, 1)
     torque_absolute, shares = _torque_error(robot, config.noise, system, xi, runs, rows, margin, partial(show, "judge"))
     rms = np.sqrt((system.residual(xi) ** 2).mean(axis=0))
-    unshown = _unshown(robot, config.noise, rows, rms)
     system = _add_torque_error(system, rows, torque_absolute, shares)
     lower, upper, kept = _bound_and_keep(system, max_rows, partial(show, "bounds"))
     return Calibration(
@@ -152,7 +150,7 @@ def calibrate(
         source=tuple(run.name for run in runs),
         coupling=coupling,
         sum_shares=shares,
-        unshown=unshown,
+        unshown=_unshown(robot, config.noise, rows, rms),
     )
 
 

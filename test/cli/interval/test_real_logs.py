@@ -137,8 +137,8 @@ def test_slow_motion_of_another_day_calibrates_for_the_load(
 ) -> None:
     """Nine days before the load. Were viscous friction linear in the speed, the two would contradict each other.
 
-    Faster motion on another day needs a little more error than the calibration's own run (69 % of what it allows, its own
-    67 %), so the bounds hold and are called doubtful: nothing tells this from joints that bend.
+    Faster motion on another day needs a little more error than the calibration itself, 69 % of what it allows against
+    67 %. The bounds hold and are called doubtful: nothing tells this from joints that bend.
     """
     points = from_csv(robot, ur10e / "validation" / "ur-20_01_17-ptp_10_points.csv")
     save_calibration(calibrate(robot, config, [Run(points, 0.0, "points")]), tmp_path / "c.json")

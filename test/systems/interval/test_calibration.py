@@ -177,7 +177,9 @@ def test_a_joint_whose_effort_shows_nothing_is_named(tmp_path: Path) -> None:
     assert found.unshown == (last,)
     save_calibration(found, file)
     pipeline = IntervalPipeline(arm.robot, replace(config, calibration=str(file)))
-    assert any(f"efforts of {last} are measured torques" in line for line in pipeline.assumptions())
+    said = " ".join(pipeline.assumptions())
+    assert f"efforts of {last} are measured torques" in said
+    assert "a factor that is constant in time and known to within 0 %" in said
     stated = replace(config, noise=replace(config.noise, torque_absolute=(20.0, 20.0, 20.0, 20.0, 20.0, 1e4)))
     assert calibrate(arm.robot, stated, [replace(run, samples=replace(run.samples, tau=unread))]).unshown == ()
 
