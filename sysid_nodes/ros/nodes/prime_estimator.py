@@ -14,7 +14,6 @@ Services: ``~/reset`` (std_srvs/Trigger), ``~/save`` (online_sysid/Save).
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -34,7 +33,7 @@ from sysid_nodes.ros.diagnostics import component, report_status
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.prime.publishers import PrimePublishers
-from sysid_nodes.ros.spinning import spin, until_shutdown
+from sysid_nodes.ros.spinning import until_shutdown
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
@@ -148,12 +147,7 @@ def _low_state_reader(robot: Robot) -> Convert:
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-
-    def serve(node: PrimeEstimatorNode, stopped: Callable[[], bool]) -> None:
-        gc.freeze()  # no collection looks through all modules again, in the middle of a solve
-        spin(node, stopped)
-
-    return run(NAME, PrimeEstimatorNode, args, serve)
+    return run(NAME, PrimeEstimatorNode, args)
 
 
 if __name__ == "__main__":
