@@ -48,7 +48,7 @@ class Vetted:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What no robot may do.
+    """Conditions that no robot may break.
 
     Attributes:
         robot: its limits.
