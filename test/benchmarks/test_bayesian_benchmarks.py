@@ -97,6 +97,7 @@ def test_symmetry(tmp_path: Path) -> None:
     assert "| Go2, both |" in only_report(tmp_path)
 
 
+@pytest.mark.slow
 def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bayesian_changes.PAYLOADS, "pendulum", (0.2,))
     arguments = ["--arms", "1", "--duration", "1.5", "--robots", "pendulum", "--data", str(tmp_path / "none")]
