@@ -128,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{name}, {stages}", "" if apart is None else f"{apart:.0e}", f"{ours.cost:.8g}",
             *(("", "") if found is None else (f"{found.cost:.8g}", f"{found.cost / ours.cost - 1.0:.0e}")),
             str(ours.iterations), "" if found is None else str(found.iterations), f"{took:.2f}",
-            f"{build:.2f} + {over}{solve:.2f}", f"{over}{(build + solve) / took:.0f}",
+            f"not built in {args.limit:g}" if first is None else f"{build:.2f} + {over}{solve:.2f}",
+            f"{over}{(build + solve) / took:.0f}",
         ))  # fmt: skip
     report.table(
         ("robot, stages", "relative difference of cost at the start", "our minimum", "fatrop's",

@@ -5,9 +5,10 @@ Table I: the posterior without an energy term, with the paper's (commanded effor
 meter's readings. Table II: the posterior, without any of these, beside inverse-dynamics regression, energy regression
 and figaroh's fit, on motion smoothed by Savitzky and Golay, each with the window of five that is best in hindsight, in
 every cell anew; beside MuJoCo's toolbox, whose pieces of 0.2 s begin where such a window has speeds; and beside FDDP on
-a state that holds the constants, which is told the noise. Truth is MuJoCo's (bayesian_world.py), prior and readings are
-the same for all. Without torques: the posterior of positions and a power meter's readings, one number for all motors,
-beside the prior, which is all that there would be without either.
+a state that holds the constants, which is told the noise; ours says how far off it may be, too. Of ours, friction is
+the posterior's mean. Truth is MuJoCo's (bayesian_world.py), prior and readings are the same for all. Without torques:
+the posterior of positions and a power meter's readings, one number for all motors, beside the prior, which is all that
+there would be without either.
 """
 
 from __future__ import annotations
@@ -100,13 +101,14 @@ def _second_table(report: Report, robots: Sequence[str], cells: Callable[..., li
                 beaten = set[str]()
                 prior = float(np.median([cell["prior"][index] for cell in each[OURS]]))
                 words = [each[m][0].get("why") or told(values[m]) if m in each else "not run" for m in (*PEERS, OURS)]
-                shown.append((f"{robot}, {noise:g} rad", told(prior), *words))
+                says = told(_median(each[OURS], "told")[index])
+                shown.append((f"{robot}, {noise:g} rad", told(prior), *words, says))
                 for method in set(each) - {OURS}:  # on the robots that both had
                     better = _median(each[OURS][: len(each[method])])[index] > values[method]
                     beaten |= {method} if better else set()
                 if beaten:
                     lost.append(f"{title} of the {robot} at {noise:g} rad ({', '.join(sorted(beaten))})")
-        report.table(("", "prior", *PEERS, OURS), shown)
+        report.table(("", "prior", *PEERS, OURS, f"{OURS}, says"), shown)
     report.section("Where ours is not best")
     report.text(", ".join(lost) + "." if lost else "Nowhere.")
     if any(word.startswith(ERRORS[2]) for word in lost):
@@ -114,13 +116,12 @@ def _second_table(report: Report, robots: Sequence[str], cells: Callable[..., li
             "Coordinates hold directions about which a motion says nothing. There ours stays at the prior, and whoever "
             "errs is now and then nearer to the truth by chance; torques along the motion do not feel them."
         )
-    if any(word.startswith("friction of the quadruped") for word in lost):
+    if any(word.startswith(("friction of the quadruped", "friction of the biped")) for word in lost):
         report.text(
-            "Next to nothing tells dry friction of a quadruped's left hips from that of the right: with all feet held "
-            "a pair of hips turns together, and feet push against each other as they like. On the first robot, at any "
-            "of the noises, the posterior's sigmas of these two differences were a fifth to a half of the prior's, "
-            "those of what hips have in common a hundredth to a twentieth, and errors within them. A regression that "
-            "draws differences to the prior's nothing is nearer by chance."
+            "With all feet held, a pair of hips turns together, and feet push against each other as they like: next to "
+            "nothing tells dry friction of one from that of the other, nor that of a biped's yaws and ankles' rolls. "
+            "The posterior says how far it may be off, and a regression that draws differences to the prior's nothing, "
+            "with the window that is best in hindsight, is nearer by chance."
         )
 
 

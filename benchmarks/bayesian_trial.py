@@ -199,6 +199,12 @@ def _ours(own: BenchRobot, mechanism: Mechanism, truth: Truth, log: Any, power: 
     result = identify(log, own.robot, replace(own.config, power=power))
     x, layout = mechanism.parameters.mean.copy(), mechanism.parameters
     x[layout.free] = result.theta[: len(layout.free)]  # a meter's losses come last
+    means = {row.name: row.mean for row in result.parameters}  # of what is positive, not the most probable
+    for name in ("coulomb", "viscous"):
+        x[layout.joint(name)] = [
+            means.get(f"{joint}.{name}", value)
+            for joint, value in zip(layout.joints, layout.constants(x, name), strict=True)
+        ]
     inside = intervals_that_hold(result, layout.links, layout.inertia(truth.x))
     return {
         "errors": errors(mechanism, truth, x),

@@ -5,8 +5,9 @@ A Go2 with 4.7 kg at the rear sways, trots and hops for ten seconds under noisy 
 the identification's step, softer ground and MuJoCo's own dry friction in the joints. Cases: `as modelled` has nothing
 more on top; `slippery` has ground friction 0.5 where 0.8 is assumed; `late` has motion capture 20 ms late; `sticking`
 has LuGre's dry friction, half as large again at rest; `too heavy` is a robot without a load whose description says 5 kg
-too much. `humanoid` is a G1 with 3 kg on its torso that dances. With --peer the paper's method (CMA-ES, measured start
-states) gets the same logs.
+too much. `humanoid` is a G1 with 3 kg on its torso that dances, `holding` one that holds
+them 0.2 m ahead and 0.1 m to the left. With --peer the paper's method (CMA-ES, measured start states) gets the same
+logs.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ CASES = {
     "sticking": Case({"drive.friction": "lugre"}),
     "too heavy": Case({"load.mass": 0.0}, surplus=5.0),
     "humanoid": Case(_HUMANOID, "config/g1_sampling.yaml"),
+    "holding": Case({**_HUMANOID, "load.position": (0.2, 0.1, 0.15)}, "config/g1_sampling.yaml"),
 }
 TARGETS = {"mass": 0.01, "centre_x": 0.005, "centre_y": 0.005, "centre_z": 0.005, "Ixx": 0.15, "Iyy": 0.15, "Izz": 0.15}
 TARGETS |= {"strength.hip": 0.05, "strength.thigh": 0.05, "strength.calf": 0.05}

@@ -49,7 +49,11 @@ def test_a_crash_costs_one_test_and_prints_its_stack(project_root: Path, tmp_pat
     assert "1 failed, 1 passed" in said
 
 
-@pytest.mark.parametrize("crashing", [(2,), (5,), (0, 2, 5)], ids=str)
+@pytest.mark.parametrize(
+    "crashing",
+    [pytest.param((2,), marks=pytest.mark.slow), pytest.param((5,), marks=pytest.mark.slow), (0, 2, 5)],
+    ids=str,
+)
 def test_after_a_crash_all_others_are_run_once(project_root: Path, tmp_path: Path, crashing: tuple[int, ...]) -> None:
     """By two processes, of eight files of six tests, the last of one."""
     pytest.importorskip("xdist", reason="pytest-xdist is not installed")

@@ -103,6 +103,11 @@ def run(args: argparse.Namespace) -> int:
         return CONTRADICTION
     save_calibration(found, args.out)
     sys.stdout.write(f"{args.out}: {found.summary()}\n")
+    if found.unshown:
+        sys.stderr.write(
+            f"sysid: warning: the efforts of {', '.join(found.unshown)} show nothing of a torque in these runs: unless "
+            "they are known to be read, state noise.torque_absolute at the joint's limit, or a load may go unnoticed\n"
+        )
     for line in _gains(found, config):
         sys.stdout.write(f"{line}\n")
     return 0
@@ -130,7 +135,7 @@ def _calibration(
         config = replace(config, known_robot=replace(config.known_robot, viscous_power=(1.0,)))
     if method == INTERVAL:
         return calibrate(robot, config, runs, margin=margin, progress=show)
-    constants = posterior_of(robot, config.known_robot, samples, names, settings, show)
+    constants = posterior_of(robot, config, samples, names, settings, show)
     if constants is None:
         return None
     if method == BAYESIAN:

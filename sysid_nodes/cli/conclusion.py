@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 CONTRADICTION = 3
-"""Exit status where the data contradict the assumptions."""
+"""Exit status where the data contradict the assumptions, or use them up."""
 
 
 def conclude(source: Path, page: Path, found: str, *, contradiction: str = "", findings: Iterable[str] = ()) -> int:

@@ -107,5 +107,5 @@ def joint_frames(tree: Tree, q: Array, *, kernel: str = "") -> tuple[Array, Arra
     """
     if implementation(kernel) == "compiled":
         return _regressors.joint_frames(*tree, np.ascontiguousarray(q, dtype=np.float64))
-    motion = reference.forward_kinematics(tree, q, np.zeros_like(q))
+    motion = reference.at_rest(tree, q)
     return motion.rotation.transpose(3, 0, 1, 2), motion.origin.transpose(2, 0, 1), motion.jacobian.transpose(2, 0, 1)

@@ -33,6 +33,7 @@ def factorise(
     gradient: _Array,
     parameter_gradient: _Array,
 ) -> bool: ...
+def solve_band(band: _Array, first: int, transposed: bool, rows: _Array) -> None: ...
 def invert(
     begin: int,
     width: int,

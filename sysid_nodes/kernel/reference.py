@@ -100,6 +100,11 @@ def supports(tree: Tree) -> npt.NDArray[np.bool_]:
 
 def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
     """Place and velocity of every joint for q, qd (N, n)."""
+    return at_velocities(tree, at_rest(tree, q), qd)
+
+
+def at_rest(tree: Tree, q: Array) -> TreeMotion:
+    """Place of every joint for q (N, n), with no velocity."""
     samples, n = q.shape
     rotation, origin = np.empty((n, 3, 3, samples)), np.empty((n, 3, samples))
     jacobian = np.zeros((n, 6, samples))
@@ -127,7 +132,7 @@ def forward_kinematics(tree: Tree, q: Array, qd: Array) -> TreeMotion:
         else:
             jacobian[i, :3] = direction
     still = np.zeros_like(jacobian)
-    return at_velocities(tree, TreeMotion(rotation, origin, jacobian, still, still), qd)
+    return TreeMotion(rotation, origin, jacobian, still, still)
 
 
 def at_velocities(tree: Tree, motion: TreeMotion, qd: Array) -> TreeMotion:

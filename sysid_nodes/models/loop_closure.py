@@ -22,7 +22,7 @@ kept; in the others the description must close the loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ Array = npt.NDArray[np.float64]
 _SAMPLES = 16  # configurations that show in which directions equalities can change
 FIXED = 1e-9  # relative singular value of a direction in which they cannot
 CLOSED = 1e-6  # [m], of axes [1], that the description's numbers may leave open there
+
+_KEPT = 4
+"""Sets of configurations of which the products are kept: one iteration asks for those of the same ones repeatedly."""
 
 _ALONG = {POINT: (0, 1, 2), HINGE: (0, 1, 2), WELD: (0, 1, 2), PLANE: (2,), SLIDER: (0, 1), TOUCH: (2,)}
 _SQUARE = {
@@ -88,6 +91,9 @@ class LoopClosures:
     chain: Chain
     closures: tuple[Closure, ...]
     directions: Array
+    _kept: dict[bytes, list[tuple[_Vector, _Vector]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def count(self) -> int:
@@ -136,6 +142,14 @@ class LoopClosures:
 
     def _products(self, q: Array) -> list[tuple[_Vector, _Vector]]:
         """R pairs u, w."""
+        key = q.tobytes()
+        if key not in self._kept:
+            while len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)), None)
+            self._kept[key] = self._products_at(q)
+        return self._kept[key]
+
+    def _products_at(self, q: Array) -> list[tuple[_Vector, _Vector]]:
         pairs: list[tuple[_Vector, _Vector]] = []
         for closure, (first, second) in zip(self.closures, self._frames(q), strict=True):
             gap = first.origin.minus(second.origin)
@@ -144,7 +158,7 @@ class LoopClosures:
         return pairs
 
     def _frames(self, q: Array) -> list[tuple[_Frame, _Frame]]:
-        motion = reference.forward_kinematics(self.chain.tree, q, np.zeros_like(q))
+        motion = reference.at_rest(self.chain.tree, q)
         return [
             (_Frame.of(self.chain, motion, closure.first), _Frame.of(self.chain, motion, closure.second))
             for closure in self.closures

@@ -193,8 +193,8 @@ def _conclude(document: Document) -> Verdict:
         )
         return Verdict("bad", "Contradiction", headline, _clash(document))
     if status is Status.WAITING:
-        sentence = "The intervals below are the prior's."
-        return Verdict("wait", "No data", "Nothing was learnt: no window of data was complete", (sentence,))
+        headline = "Nothing was learnt: no window of data was complete"
+        return Verdict("wait", "No data", headline, ("The intervals below are the prior's.",))
     if status is Status.ESTIMATED:
         if mass["lower"] is None:
             headline = f"The {subject} is estimated at {number_text(mass['nominal'], 3)} kg, nothing said of its error"
@@ -206,6 +206,9 @@ def _conclude(document: Document) -> Verdict:
             first = "The calibration is a posterior, probable but not proven; so are these intervals."
             headline = f"The {subject} is {likely.nominal} kg ({ends}), estimated {between}"
         return Verdict("wait", "Estimated", headline, (first, *_truth(document)))
+    if status is Status.DOUBTFUL:
+        headline = f"The {subject} seems to lie {between}, which is not to be relied on"
+        return Verdict("bad", "Doubtful", headline, (sentence(status.message), *_truth(document)))
     if status is Status.NOT_EXCITED:
         blind = document["excitation"]["blind"]
         first = f"The motion says nothing about {summary(blind)}; only the prior bounds it there." if blind else ""

@@ -21,6 +21,7 @@ class Status(IntEnum):
     PROVEN = 2
     INCONSISTENT = 3
     ESTIMATED = 4
+    DOUBTFUL = 5
 
     @property
     def message(self) -> str:
@@ -33,6 +34,7 @@ _MESSAGES = {
     Status.NOT_EXCITED: "bounds are proven, but the motion so far leaves directions blind",
     Status.PROVEN: "bounds are proven under the stated assumptions",
     Status.INCONSISTENT: "no parameters explain the data under the stated assumptions; no bounds are claimed",
+    Status.DOUBTFUL: "the data use up the margin that the bounds rest on: they may miss the truth and are not proven",
     Status.ESTIMATED: "bounds come from a first-order sensitivity analysis or rest on a posterior, and are not proven",
 }
 

@@ -107,6 +107,12 @@ def _parse(text: str, locked: tuple[str, ...]) -> ParsedUrdf:
     )
 
 
+def mimic_joints(text: str) -> dict[str, str]:
+    """Joints that follow another one, which are held at zero, and which one."""
+    found = ((joint.get("name", ""), joint.find("mimic")) for joint in ET.fromstring(text).findall("joint"))
+    return {name: mimic.get("joint", "") for name, mimic in found if mimic is not None}
+
+
 def _refuse_xacro(root: ET.Element) -> None:
     for element in root.iter():
         values = [element.tag, *element.attrib.values()]

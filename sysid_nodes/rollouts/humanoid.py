@@ -58,7 +58,7 @@ class HumanoidPolicy:
         RobotError: it does not walk on two legs of six joints each.
     """
 
-    walking_height = 0.72
+    walking_height, obeyed = 0.72, np.array([0.3, 0.15, 0.4, _TILTED, _TILTED])
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period, self._drive = config, config.period, drive

@@ -19,7 +19,7 @@ from sysid_nodes.data.digest import digest
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.gaits import GAITS
-from sysid_nodes.rollouts.policy import FALLEN_TILT, Array, BoolArray, Command, Memory
+from sysid_nodes.rollouts.policy import ALL_OBEYED, FALLEN_TILT, Array, BoolArray, Command, Memory
 from sysid_nodes.rollouts.policy_layout import PolicyLayout, read_layout
 from sysid_nodes.rollouts.rotations import matrix
 
@@ -52,6 +52,8 @@ class NetworkPolicy:
         ConfigError: onnxruntime is not installed, a file is missing or damaged, or network, layout and robot do not fit
             one another.
     """
+
+    obeyed = ALL_OBEYED
 
     def __init__(self, robot: Robot, file: Path) -> None:
         if not file.is_file():

@@ -13,6 +13,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+ALL_OBEYED: Array = np.full(5, np.inf)
+"""Of a controller that knows no largest commands."""
+
 FALLEN_TILT = 0.5
 """Cosine of the tilt below which a robot has fallen."""
 
@@ -74,6 +77,8 @@ class CommandedPolicy(Protocol):
         id: digest of all that decides what it does, for plans that are for it alone.
         posture: (n,) joints of a robot that stands [rad].
         walking_height: of the base, at which it walks well [m].
+        obeyed: (5,) largest commands that are sensible: speed forward and sideways, turn rate, roll, pitch
+            [m/s, m/s, rad/s, rad, rad].
     """
 
     memory: Any
@@ -81,6 +86,7 @@ class CommandedPolicy(Protocol):
     period: float
     posture: Array
     walking_height: float
+    obeyed: Array
 
     @property
     def standing_height(self) -> float:

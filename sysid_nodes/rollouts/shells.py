@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import mujoco
 import numpy as np
+import numpy.typing as npt
 
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import Primitive, Robot
@@ -43,3 +45,33 @@ def shell(robot: Robot) -> tuple[Primitive, ...]:
         Primitive(joint, "sphere" if len(size) == 1 else "box", np.array(centre), np.eye(3), np.array(size))
         for joint, (centre, size) in _SHELLS[robot.name].items()
     )
+
+
+class Shell:
+    """Whether a robot touches the ground with more than its feet.
+
+    Args:
+        model: of `build_legged_mujoco`, with a shell or none.
+    """
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model, self._data = model, mujoco.MjData(model)
+        own = [k for k in range(model.ngeom) if model.geom(k).name.startswith("shell_")]
+        box = model.geom_type[own] == mujoco.mjtGeom.mjGEOM_BOX
+        self._own, self._half = own, np.where(box[:, None], model.geom_size[own], 0.0)
+        self._radius = np.where(box, 0.0, model.geom_size[own, 0])
+
+    def touches(self, states: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """(...,) of states (..., nq + nv)."""
+        if not self._own:
+            return np.zeros(states.shape[:-1], dtype=bool)
+        flat = states.reshape(-1, states.shape[-1])[:, : self._model.nq]
+        return np.array([self._lowest(q) <= 0.0 for q in flat]).reshape(states.shape[:-1])
+
+    def _lowest(self, q: npt.NDArray[np.float64]) -> float:
+        """Height of its lowest point [m]."""
+        self._data.qpos[:] = q
+        mujoco.mj_kinematics(self._model, self._data)
+        upright = np.abs(self._data.geom_xmat[self._own, 6:])  # the vertical's parts in the shapes' axes
+        reach = (upright * self._half).sum(axis=1) + self._radius
+        return float((self._data.geom_xpos[self._own, 2] - reach).min())

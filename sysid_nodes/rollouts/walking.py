@@ -20,7 +20,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts.drive import Drive
 from sysid_nodes.rollouts.gaits import Stride, stride
 from sysid_nodes.rollouts.legs import Legs
-from sysid_nodes.rollouts.policy import FALLEN_TILT, BoolArray, Command, Memory
+from sysid_nodes.rollouts.policy import ALL_OBEYED, FALLEN_TILT, BoolArray, Command, Memory
 from sysid_nodes.rollouts.rotations import exponential, inverse, logarithm, matrix, product
 
 Array = npt.NDArray[np.float64]
@@ -95,7 +95,7 @@ class WalkingPolicy:
         RobotError: it does not walk on four legs.
     """
 
-    posture, walking_height = np.tile([0.0, 0.8, -1.6], 4), 0.29
+    posture, walking_height, obeyed = np.tile([0.0, 0.8, -1.6], 4), 0.29, ALL_OBEYED
 
     def __init__(self, robot: Robot, drive: Drive, config: WalkingConfig) -> None:
         self.config, self.period = config, config.period

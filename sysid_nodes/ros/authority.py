@@ -71,16 +71,19 @@ class Authority:
 
     # -- messages
 
-    def publisher(self, publisher: Any, every: Callable[..., Any] | None = None) -> SignedPublisher:
+    def publisher(
+        self, publisher: Any, every: Callable[..., Any] | None = None, *, once: bool = False
+    ) -> SignedPublisher:
         """One that signs; what it latches it signs anew before the signature is too old.
 
         Args:
             publisher: rclpy's.
             every: makes a timer from period [s], callback and clock; None: one that lives as long as the node.
+            once: what it latches is for those who record it: nothing is signed anew, for nobody is to obey it later.
         """
         made = SignedPublisher(publisher, self._sign, self._lock)
         latched = publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
-        if self.signed and latched:
+        if self.signed and latched and not once:
             make = self._node.create_timer if every is None else every
             make(self._refresh, made.refresh, clock=Clock(clock_type=ClockType.STEADY_TIME))
         return made

@@ -10,13 +10,19 @@ try:
 except ImportError:  # Humble's name
     from rclpy.qos_event import SubscriptionEventCallbacks as SubscriptionEventCallbacks
 
-LATCHED = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
-)
-"""The last message is kept for whoever joins later: bounds, robot descriptions."""
+
+def latched(depth: int) -> QoSProfile:
+    """The last messages are kept for whoever joins later, a recorder above all."""
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    )
+
+
+LATCHED = latched(1)
+"""The last message is kept: bounds, robot descriptions."""
 
 
 def stream(reliability: str, depth: int) -> QoSProfile:

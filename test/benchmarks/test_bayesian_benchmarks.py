@@ -55,6 +55,7 @@ def test_a_minimum_is_near_after_few_iterations(leg_name: str, seed: int) -> Non
     assert 0.0 < found["violation"] < 1e-10
 
 
+@pytest.mark.slow
 def test_speed(tmp_path: Path) -> None:
     assert bayesian_speed.main(["--stages", "30", "60", "--whole", "60", "--windows", "--out", str(tmp_path)]) == 0
     assert "98 constants" in only_report(tmp_path)
@@ -96,6 +97,7 @@ def test_symmetry(tmp_path: Path) -> None:
     assert "| Go2, both |" in only_report(tmp_path)
 
 
+@pytest.mark.slow
 def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(bayesian_changes.PAYLOADS, "pendulum", (0.2,))
     arguments = ["--arms", "1", "--duration", "1.5", "--robots", "pendulum", "--data", str(tmp_path / "none")]
@@ -105,6 +107,7 @@ def test_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| pendulum, 0.2 kg at 50 % | 1 | 1 |" in report
 
 
+@pytest.mark.slow
 def test_slight_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what is claimed, intervals hold what a constant was and what it became, and are counted by what was said."""
     monkeypatch.setitem(bayesian_changes.SLIGHT, "pendulum", (0.05,))

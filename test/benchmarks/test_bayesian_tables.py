@@ -63,6 +63,7 @@ def test_standing_legs_are_closed_near_their_readings() -> None:
     assert np.abs(initial_positions(mechanism, log) - truth.q[::10][: log.stages]).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_tables(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--duration", "1", "--robots", "pendulum", "--records", str(tmp_path / "r.jsonl")]
     arguments += ["--slow"]

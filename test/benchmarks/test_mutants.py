@@ -118,6 +118,7 @@ def test_quick():
 """
 
 
+@pytest.mark.slow
 def test_mutants_are_judged_in_a_tree_of_their_own(tmp_path: Path, project_root: Path) -> None:
     """By import the quick test goes first once it is known; by a server a mutant is put into functions that ran."""
     (tmp_path / "sysid_nodes").mkdir()

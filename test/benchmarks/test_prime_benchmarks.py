@@ -125,6 +125,7 @@ def test_derivatives_of_the_papers_dynamics(name: str) -> None:
         np.testing.assert_allclose(by_force[0, :, column], expected, rtol=1e-5, atol=1e-4 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not fddp.AVAILABLE, reason="crocoddyl is not installed")
 def test_fddp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SCENARIOS, "go2_3kg", _short("go2_3kg"))

@@ -91,3 +91,15 @@ def test_loops_that_leave_nothing_to_move() -> None:
     robot = build_robot(text, name="stuck")
     with pytest.raises(RobotError, match="nothing can move"):
         build_closures(robot, Chain.from_robot(robot), [parse_loop(LOOP)])
+
+
+def test_what_is_kept_is_of_the_configurations_that_are_asked_for() -> None:
+    """Also where they are changed in place; and no more than a few are kept."""
+    robot = leg()
+    chain, loops = Chain.from_robot(robot), [parse_loop(LOOP)]
+    kept, places = build_closures(robot, chain, loops), np.random.default_rng(5).uniform(-1.0, 1.0, (9, 3, robot.n))
+    for q in (*places, *places[::-1], *places[:2]):
+        kept.linearise(q)
+        q += 0.1
+        np.testing.assert_array_equal(kept.value(q), build_closures(robot, chain, loops).value(q))
+    assert len(kept._kept) == 4

@@ -124,6 +124,7 @@ def test_listing() -> None:
         (Status.ESTIMATED, "wait", "The mass is estimated between"),
         (Status.WAITING, "wait", "Nothing was learnt"),
         (Status.INCONSISTENT, "bad", "The data contradict the stated assumptions"),
+        (Status.DOUBTFUL, "bad", "The mass seems to lie between"),
     ],
 )
 def test_the_verdict_follows_the_status(status: Status, tone: str, headline: str) -> None:

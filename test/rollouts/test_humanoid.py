@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripted walker of a humanoid: masses against pinocchio's, and robots that obey with loads nobody told of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio
 import pytest
@@ -22,7 +24,7 @@ from sysid_nodes.rollouts import (
     walk,
 )
 from sysid_nodes.rollouts.biped_body import BipedBody
-from sysid_nodes.rollouts.footsteps import Pendulum
+from sysid_nodes.rollouts.footsteps import Footsteps, HumanoidMemory, Pendulum
 from sysid_nodes.rollouts.rotations import exponential, matrix
 
 ROBOT = load_robot("g1")
@@ -192,6 +194,21 @@ def test_a_steady_walk_repeats_itself_from_step_to_step():
         apart.append(grows * left - right - 0.4 * velocity[0])
     assert apart[0] == pytest.approx(apart[1], abs=1e-12)
     assert apart[0][1] < -0.1
+
+
+@pytest.mark.parametrize(("time", "walking"), [(0.2, True), (0.4, False)])
+def test_it_stops_only_as_a_step_ends(time, walking):
+    """In the middle of one a foot is in the air, though xi is where the robot may stand."""
+    body, one = BipedBody(ROBOT, HumanoidPolicy(ROBOT, DRIVE, WalkingConfig()).posture), np.ones(1)
+    state = np.zeros((1, 13 + 2 * ROBOT.n))
+    state[0, 2:4] = 0.72, 1.0
+    seen = body.see(state)
+    memory = HumanoidMemory.begin(state, seen)
+    memory = replace(memory, walking=np.ones(1, dtype=bool), time=time * one)
+    soles = np.array([[[0.0, 0.1], [0.0, -0.1]]])
+    pendulum = Pendulum(np.eye(2)[None], np.zeros((1, 2)), np.zeros((1, 2)), soles, 3.0 * one, 0.4 * one, 3.3 * one)
+    found = Footsteps(body).change(memory, seen, pendulum, Command.standing(1, 0.72))
+    assert found.walking[0] == walking
 
 
 def test_legs_carry_their_own_weight():

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import platform
+import resource
 from dataclasses import replace
 
 import numpy as np
@@ -105,6 +107,34 @@ def test_same_gains(seed: int, size: int, parameters: int, local: int) -> None:
             found.append(parameter_gains(groups, factor, known))
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max(initial=1.0))
+
+
+@pytest.mark.parametrize("stage", [0, 3, 6])
+def test_covariances_with_a_stage(stage: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel begins at that stage and never writes beyond the last one."""
+    layout, found = Layout(7, 3, 2, 4), []
+    groups = random_groups(layout, np.random.default_rng(0))
+    for kernel in ("compiled", "reference"):
+        monkeypatch.setenv("SYSID_KERNEL", kernel)
+        factor = factorise(assemble(groups, layout), 0.0)
+        assert factor is not None
+        found.append(factor.covariances_with(stage))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries manage their memory as they like")
+def test_memory_is_kept() -> None:
+    """What was used once costs no page faults again."""
+
+    def use() -> int:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for array in [np.empty(2**17) for _ in range(120)]:  # a megabyte each, more than glibc keeps by itself
+            array.fill(0.0)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    use()
+    assert use() < 120 * 256 // 4  # pages of four kilobytes; a few are the interpreter's
 
 
 @pytest.mark.parametrize("kernel", ["compiled", "reference"])

@@ -11,7 +11,7 @@ from sysid_nodes.cli.configuration import parse_setting
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import from_flat, to_flat
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
-from sysid_nodes.models.known_robot import KnownRobotConfig, per_joint
+from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.robots import Robot
@@ -19,11 +19,13 @@ from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import Progress
 from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
 from sysid_nodes.systems.bayesian.config import MechanismConfig
+from sysid_nodes.systems.interval.calibration import refuse_itemised
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 
 def posterior_of(
     robot: Robot,
-    known: KnownRobotConfig,
+    stated: IntervalIdentifierConfig,
     samples: Sequence[JointSamples],
     names: str,
     settings: Sequence[str],
@@ -33,7 +35,7 @@ def posterior_of(
 
     Args:
         robot: nominal.
-        known: what is stated of it.
+        stated: of it, and of its noise.
         samples: of runs without a payload.
         names: of the runs, for messages.
         settings: "bayesian.KEY=VALUE" each.
@@ -42,15 +44,18 @@ def posterior_of(
     Raises:
         ConfigError, LogError, ExcitationError: settings or runs are of no use.
     """
+    known = stated.known_robot
     prior, config = arm_prior(robot, known, samples)
-    stated = to_flat(replace(BayesianSessionConfig(), bayesian=config))
+    own = to_flat(replace(BayesianSessionConfig(), bayesian=config))
     chosen = dict(parse_setting(text, BayesianSessionConfig) for text in settings)
-    config = from_flat(BayesianSessionConfig, stated | chosen, source="command line").bayesian
+    config = from_flat(BayesianSessionConfig, own | chosen, source="command line").bayesian
     if config.mechanism != MechanismConfig(couplings=config.mechanism.couplings):
         raise ConfigError(
             "a calibration is of an open chain with a motor in every joint; of 'bayesian.mechanism' it takes couplings "
             "alone"
         )
+    if any(config.mechanism.couplings):
+        refuse_itemised(stated.noise)  # it would be refused after the posterior
     try:
         result, constants = identify_arm(
             prior, per_joint(known.gain, robot.n, "known_robot.gain"), samples, config, progress

@@ -17,7 +17,12 @@ from sysid_nodes.results import Status
 
 _LEFT_OF_BAR = 56  # columns of everything but the bar
 _BAR = (12, 40)  # columns, least and most
-_STYLE = {Status.PROVEN: "green", Status.NOT_EXCITED: "yellow", Status.INCONSISTENT: "bold red"}
+_STYLE = {
+    Status.PROVEN: "green",
+    Status.NOT_EXCITED: "yellow",
+    Status.INCONSISTENT: "bold red",
+    Status.DOUBTFUL: "bold red",
+}
 
 
 class Screen(LiveScreen[Watch]):

@@ -70,9 +70,16 @@ def load(args: argparse.Namespace, bag: Path) -> Arm:
     """
     config, stated = stated_configuration(args)
     arm = load_arm(config, stated=stated, logged=logged_places(bag, args.topic))
-    for note in arm.notes:
+    unnamed = f"no robot is named (--robot, --urdf or --config): taken for a {config.robot}"
+    for note in (*(() if _names_robot(args) else (unnamed,)), *arm.notes):
         sys.stderr.write(f"sysid: warning: {note}\n")
     return arm
+
+
+def _names_robot(args: argparse.Namespace) -> bool:
+    """Whether the arguments say whose recording it is."""
+    settings = (text.partition("=")[0].strip() for text in args.settings)
+    return any(given is not None for given in (args.config, args.robot, args.urdf)) or "robot" in settings
 
 
 def logged_places(bag: Path, topic: str) -> dict[str, float]:

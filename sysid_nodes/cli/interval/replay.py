@@ -73,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"{line}\n")
         return CONTRADICTION
     told = verdict(document)
+    if result.status is Status.DOUBTFUL:
+        sys.stderr.write(f"sysid: {args.bag}: {result.status.message}; see {args.out / REPORT_NAME}\n")
+        return CONTRADICTION
     label = told.label.lower() + (", resting on relaxed assumptions" if relaxed else "")
     label = label.removeprefix(Status.PROVEN.name.lower()).removeprefix(", ")  # the headline says so
     sys.stdout.write(f"{told.headline}{f' ({label})' if label else ''}: {args.out / REPORT_NAME}\n")

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace, machine: Machine) -> Ending:
             document = evaluate(folder, watch, str(args.out / "bag"))
     except _UnfinishedError as kept:
         return Ending(NOT_THERE, f"no second stage: {watch.trouble}; the recording is in {kept}", watch.late)
-    say("\n".join([summary(watch, usage), *closing_lines(args, seed)]))
+    say("\n".join([summary(watch, document, usage), *closing_lines(args, seed)]))
     return verdict(watch, document)
 
 

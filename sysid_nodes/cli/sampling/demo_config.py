@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configuration of the processes of the exploration's demo: small enough for two cores and a minute and a half."""
+"""Configuration of the processes of the exploration's demo: small enough for two cores and two minutes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def write_nodes_file(path: Path, policy: str = "") -> None:
     values: dict[str, Any] = {
         "robot": "go2",
         "least": 5.0,
-        "sampling": {"horizons": {"lengths": [0.03, 0.1], "clips": [20, 16], "iterations": [6, 8], "settling": 5}},
         "exploration": {
             "duration": DURATION,
             "search": {"iterations": 2, "population": 6, "clips": 2, "draws": 3, "random": 1},
@@ -36,7 +35,8 @@ def write_nodes_file(path: Path, policy: str = "") -> None:
 def simulated_robot(load: float = DEFAULT_LOAD) -> dict[str, Any]:
     """Parameters of a simulated Go2 that obeys commands and hides a load [kg] and its motors.
 
-    Its steps, ground and friction differ from those of the identifier's simulations.
+    Its steps, ground and friction differ from those of the identifier's simulations. These are extrapolated to no step,
+    as robots have none: one that moved in steps of 1 ms seemed to have 2 % less roll inertia than it has.
     """
     return {
         "robot": "go2",
@@ -47,7 +47,7 @@ def simulated_robot(load: float = DEFAULT_LOAD) -> dict[str, Any]:
         "drive.strength": list(STRENGTH),
         "drive.coulomb": 0.1,
         "ground.time_constant": 0.012,
-        "timestep": 0.001,
+        "timestep": 0.0005,
         "history": 1.0,
     }
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,11 @@ from sysid_nodes.sessions.sampling.session import SamplingSession
 
 Array = npt.NDArray[np.float64]
 
-_ENOUGH = 0.75  # of the 95 % intervals; of a dozen, some may miss by chance
+_BY_CHANCE = 0.2
+"""Share of the 95 % intervals that may miss the truth; of a dozen more than two do by chance in 2 % of runs."""
+
+_FAR = 1.75
+"""Half-widths from the middle; as far, 3.4 standard deviations, one of a dozen is by chance in 1 % of runs."""
 
 
 def evaluate(folder: Path, watch: SamplingWatch, source: str) -> dict[str, Any]:
@@ -71,14 +75,33 @@ def verdict(watch: SamplingWatch, document: Mapping[str, Any]) -> Ending:
         return Ending(
             NOT_HELD, "a replay of the recording gives other numbers than the live identifier", watch.overloaded
         )
-    claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
-    held = sum(row["lower"] <= watch.truth[row["name"]] <= row["upper"] for row in claimed)
-    if held < _ENOUGH * len(claimed):
-        return Ending(NOT_HELD, f"of {len(claimed)} intervals only {held} hold the truth")
+    claimed, missed = _missed(watch, document)
+    if len(missed) > _BY_CHANCE * len(claimed) or any(far > _FAR for far, _ in missed):
+        return Ending(NOT_HELD, "more than chance explains: " + _missed_words(missed, claimed))
     return Ending()
 
 
-def summary(watch: SamplingWatch, usage: Mapping[str, float]) -> str:
+def _missed(
+    watch: SamplingWatch, document: Mapping[str, Any]
+) -> tuple[list[Mapping[str, Any]], list[tuple[float, str]]]:
+    """Parameters with an interval and a truth; of those whose interval misses it, by how many half-widths, in words."""
+    claimed = [row for row in document["parameters"] if row["lower"] is not None and row["name"] in watch.truth]
+    missed = []
+    for row in claimed:
+        truth, half = watch.truth[row["name"]], 0.5 * (row["upper"] - row["lower"])
+        if (far := abs(truth - row["lower"] - half) / half) > 1.0:
+            interval = f"{row['lower']:.4g} to {row['upper']:.4g} {row['unit']}"
+            words = f"{row['name']} {interval}, in truth {truth:.4g} ({far - 1.0:.2f} half-widths beyond)"
+            missed.append((far, words))
+    return claimed, missed
+
+
+def _missed_words(missed: Sequence[tuple[float, str]], claimed: Sequence[Any]) -> str:
+    many = f"{len(missed)} of {len(claimed)} intervals of 95 % do not hold the truth"
+    return f"{many}: {'; '.join(words for _, words in missed)}"
+
+
+def summary(watch: SamplingWatch, document: Mapping[str, Any], usage: Mapping[str, float]) -> str:
     """The course of things, in lines."""
     before, after = watch.known[0], watch.known[-1]
     rows = [row for row in zip(before, after, strict=True) if np.isfinite([row[0].sigma, row[1].sigma]).all()]
@@ -92,6 +115,9 @@ def summary(watch: SamplingWatch, usage: Mapping[str, float]) -> str:
         f"{plan.duration:g} s of {', '.join(plan.gaits)}, planned for that estimate, made the standard deviations "
         f"{ratio:.2f} times what they were (median of {len(rows)}).",
     ]
+    claimed, missed = _missed(watch, document)
+    if missed:
+        lines.append(f"{_missed_words(missed, claimed)}.")
     return "\n".join([*lines, *machine_lines(watch.behind, usage)])
 
 

@@ -16,6 +16,7 @@ from sysid_nodes.exceptions import InputError
 from sysid_nodes.messages.sampling.posterior import to_posterior
 from sysid_nodes.reports.sampling.exploration import PAGE_NAME, PLAN_NAME, headline, write_plan
 from sysid_nodes.reports.sampling.schema import validate_sampling
+from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
@@ -33,6 +34,8 @@ def explore_walk(args: argparse.Namespace, document: Mapping[str, Any]) -> int:
     source = str(args.result)
     out = OutputFolder(args.out, PLAN_NAME)  # refused before the work, not after it
     document = validate_sampling(document, source=source)
+    if document["status"] == SamplingStatus.UNTRUSTED.name:
+        raise InputError(f"no plan can rest on it: {SamplingStatus.UNTRUSTED.message}", source=source)
     if document["posterior"] is None:
         raise InputError("says nothing of errors, as a plan needs (method 'paper' never does)", source=source)
     chosen = dict(parse_setting(text, ExplorationConfig) for text in args.settings)

@@ -32,7 +32,6 @@ from online_sysid.msg import (
     TorqueCommand,
 )
 from online_sysid.srv import Save
-from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
@@ -50,7 +49,7 @@ JOINT_STATES = loop.JOINT_STATES
 
 _SAVE = "/interval_identifier/save"
 _SAVING = 60.0  # longest wait for the identifier to save [s]
-_LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+_LATCHED = qos.latched(100)
 _STREAM = qos.stream("reliable", 20000)
 
 
@@ -58,7 +57,7 @@ TOPICS = (
     Recorded(JOINT_STATES, JointState, _STREAM),
     Recorded(loop.COMMANDS, TorqueCommand, _STREAM),
     Recorded(BOUNDS, ParameterBounds, _LATCHED, "bounds"),
-    Recorded(loop.TRAJECTORIES, CertifiedTrajectory, qos.stream("reliable", 1000), "plan"),
+    Recorded(loop.TRAJECTORIES, CertifiedTrajectory, _LATCHED, "plan"),  # the first may be out before it is here
     Recorded(loop.STATUS, ControllerStatus, _LATCHED, "status"),
     Recorded(loop.ROBOT_STOPS, StopRequest, _LATCHED, "stop"),
     Recorded(loop.STOP_REQUESTS, StopRequest, qos.stream("reliable", 1000)),

@@ -95,8 +95,8 @@ class CertifiedPlannerNode(ManagedNode):
             self.get_logger().warning(ESTIMATES)
         self._frames = FrameLookup(self)
         self._taken.callback(self._frames.destroy)
-        stream = self.publisher(CertifiedTrajectory, "certified_trajectory", qos.stream("reliable", 10))
-        self._trajectories = self._authority.publisher(stream)
+        trajectories = self.publisher(CertifiedTrajectory, "certified_trajectory", qos.latched(10))
+        self._trajectories = self._authority.publisher(trajectories, once=True)
         self._markers = self.publisher(MarkerArray, "~/markers", qos.LATCHED)
         self._obstacles = self.publisher(MarkerArray, "~/obstacle_markers", qos.LATCHED)
         self._positions: PositionOutput | None = None

@@ -38,9 +38,9 @@ class CertifiedSettings:
     target: str = option("body", "what the bounds are of, as the identifier's target", choices=TARGETS)
     estimates: bool = option(
         False,
-        "move on bounds that are ESTIMATED as well: of the paper's Algorithm 1 (the identifier's method sensitivity, "
-        "with sensitivity.nested_after) or of a calibration by posterior; certificates then prove nothing about the "
-        "arm, and their config_id says so",
+        "move on bounds that are ESTIMATED as well, of the paper's Algorithm 1 (the identifier's method sensitivity, "
+        "with sensitivity.nested_after) or of a calibration by posterior; and on those that are DOUBTFUL; certificates "
+        "then prove nothing about the arm, and their config_id says so",
     )
     payload_volume: PayloadVolumeConfig = section(PayloadVolumeConfig, "room that the payload takes")
     known_robot: KnownRobotConfig = section(KnownRobotConfig, "uncertainty of the known robot")

@@ -72,7 +72,7 @@ def judge(health: IntervalHealth) -> tuple[Level, str]:
     """Level and one sentence: the worst thing first."""
     if health.fault:
         return Level.ERROR, f"internal failure: {health.fault}"
-    if health.result.status is Status.INCONSISTENT:
+    if health.result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
         return Level.ERROR, sentence(health.result, health.judgement.lines)
     if not health.active:
         return Level.OK, "inactive"

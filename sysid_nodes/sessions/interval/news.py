@@ -47,9 +47,9 @@ def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
 
     Args:
         result: state of knowledge.
-        findings: problems of the data, one line each; added where the data contradict the assumptions.
+        findings: problems of the data, one line each; added where the data contradict the assumptions or use them up.
     """
-    if result.status is not Status.INCONSISTENT:
+    if result.status not in (Status.INCONSISTENT, Status.DOUBTFUL):
         return _likely(result) + result.status.message
     cause = f": {result.contradiction.sentence()}" if result.contradiction else ""
     return "; ".join([result.status.message + cause, *findings])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,12 +16,10 @@ from sysid_nodes.robots.links import moving_link
 from sysid_nodes.sessions.interval.news import Subject, is_news
 from sysid_nodes.sessions.interval.run import IntervalRun, TorqueSeries
 from sysid_nodes.signals.finding import Finding
+from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement, StreamWatch
-
-_MORE = 1.25
-"""Factor on the windows after which bounds are doubted anew."""
 
 
 class IntervalSession:
@@ -64,7 +62,6 @@ class IntervalSession:
         self.received = 0
         self.rejected: Mapping[str, int] = {}
         self.judgement = Judgement()
-        self._weighed, self._margin = 0, tuple[Finding, ...]()
 
     @property
     def result(self) -> IdentificationResult:
@@ -84,7 +81,7 @@ class IntervalSession:
         if not is_news(result, self._told):
             return None
         self._told = result
-        if result.status is Status.INCONSISTENT:
+        if result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
             self.judge()
         return result
 
@@ -94,12 +91,19 @@ class IntervalSession:
         self.rejected = self._pipeline.samples_rejected
 
     def judge(self) -> Judgement:
-        """Checks whether the data are at fault, and with a quarter more windows the bounds; takes some milliseconds."""
-        found, windows = self._watch.judge(self.result.status), self.result.window + 1
-        if windows >= _MORE * self._weighed or self.result.status is Status.INCONSISTENT:
-            self._weighed, self._margin = windows, self._pipeline.doubts()
-        self.judgement = replace(found, doubts=(*found.doubts, *self._margin))
+        """Checks whether the data are at fault; takes some milliseconds."""
+        found, doubt = self._watch.judge(self.result.status), self._pipeline.doubt
+        doubts = [*found.doubts, *self._clock_findings()]
+        if doubt is not None and self.result.status is not Status.INCONSISTENT:
+            doubts.append(doubt)
+        self.judgement = replace(found, doubts=tuple(doubts))
         return self.judgement
+
+    def _clock_findings(self) -> Iterator[Finding]:
+        """A line for each way in which the stamps started over."""
+        for reason, times in self._pipeline.stream.restarts.items():
+            line = f"the {reason} within the data (times: {times}); robot and load are taken for the same before"
+            yield Finding("clock", ALL_JOINTS, self.result.t, line)
 
     def reset(self) -> IdentificationResult:
         """Forgets all data and returns the prior."""
@@ -123,7 +127,7 @@ class IntervalSession:
             source: where the data came from, in words.
         """
         pipeline = self._pipeline
-        final, self._weighed = pipeline.finish(), 0
+        final = pipeline.finish()
         return IntervalRun(
             robot=self.subject.robot,
             method=self.subject.method,

@@ -71,15 +71,26 @@ class Factor:
     def covariances_with(self, stage: int) -> tuple[Array, Array]:
         """(T + 1, n, n) covariances of all stages with one of them, (p, n) of the parameters with it."""
         layout = self.equations.layout
-        n, own = layout.size, slice(stage * layout.size, (stage + 1) * layout.size)
-        right = np.zeros((layout.stages * n, n), order="F")
-        right[own] = np.eye(n)
-        right = lapack.dtbtrs(self.band.lapack, right, uplo="L")[0]
-        parameter = -(self.border.T @ right)
+        rows = np.zeros((layout.stages, layout.size, layout.size))
+        rows[stage] = np.eye(layout.size)
+        rows = self._solve_band(rows, stage, transposed=False)
+        flat = rows.reshape(-1, layout.size)
+        parameter = -(self.border.T @ flat)
         if layout.parameters:
             parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]
-        found = lapack.dtbtrs(self.band.lapack, right - self.border @ parameter, uplo="L", trans="T")[0]
-        return np.ascontiguousarray(found).reshape(layout.stages, n, n), np.asarray(parameter)
+        flat -= self.border @ parameter
+        return self._solve_band(rows, 0, transposed=True), np.asarray(parameter)
+
+    def _solve_band(self, rows: Array, first: int, *, transposed: bool) -> Array:
+        """L^-1 or L^-T times (T + 1, n, c), zero before stage `first`."""
+        kernel = compiled_normal_equations()
+        if kernel is None:
+            trans, flat = "T" if transposed else "N", rows.reshape(-1, rows.shape[2])
+            return np.ascontiguousarray(lapack.dtbtrs(self.band.lapack, flat, uplo="L", trans=trans)[0]).reshape(
+                rows.shape
+            )
+        kernel.solve_band(self.band.storage, first, transposed, rows)
+        return rows
 
     def _local_step(self, stage: Array, parameter: Array) -> Array:
         layout, structure = self.equations.layout, self.equations.windows

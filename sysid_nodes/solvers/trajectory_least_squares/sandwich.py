@@ -85,13 +85,15 @@ def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest
     """
     if not found.size:
         return found
+    missed = np.diagonal(mean - plain, axis1=1, axis2=2) / np.diagonal(plain, axis1=1, axis2=2)
+    rounded = np.any(np.abs(missed) > _ROUNDED, axis=1)
+    if not rounded.any() and _is_positive(found - least * plain) and _is_positive(largest * plain - found):
+        return found  # as nearly always: to see that takes a tenth of the time of eigenvalues
     root = np.linalg.cholesky(plain)
     half = np.linalg.solve(root, 0.5 * (found + found.swapaxes(1, 2)))
     relative = np.linalg.solve(root, half.swapaxes(1, 2))
     value = np.linalg.eigvalsh(relative)
-    wrong = (value[:, 0] < least) | (value[:, -1] > largest)
-    missed = np.diagonal(mean - plain, axis1=1, axis2=2) / np.diagonal(plain, axis1=1, axis2=2)
-    wrong |= np.any(np.abs(missed) > _ROUNDED, axis=1)
+    wrong = rounded | (value[:, 0] < least) | (value[:, -1] > largest)
     value, vector = np.linalg.eigh(relative[wrong])
     turned, back = root[wrong] @ vector, np.linalg.solve(root[wrong].swapaxes(1, 2), vector)
     missed = np.einsum("bij,bik,bkj->bj", back, (mean - plain)[wrong], back)
@@ -99,3 +101,12 @@ def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest
     out = found.copy()
     out[wrong] = (turned * value[:, None, :]) @ turned.swapaxes(1, 2)
     return np.asarray(out)
+
+
+def _is_positive(matrices: Array) -> bool:
+    """Whether all of (B, n, n) symmetric matrices are positive definite."""
+    try:
+        np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return False
+    return True

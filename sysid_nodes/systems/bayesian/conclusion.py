@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, HeldOut, NoiseLevel, PosteriorParameter
 from sysid_nodes.results.least_squares import SolveStatus
+from sysid_nodes.robots.urdf import mimic_joints
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel, linear_model
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
@@ -92,7 +93,7 @@ def conclude(
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
-    if changed and not changed.contradicts:
+    if changed and changed.words and not changed.contradicts:
         findings = (*findings, f"{changed.words}; intervals allow for it")
     findings = (*findings, *_slow_joints(fitted, x, rows, covered))
     result = BayesianResult(
@@ -276,4 +277,7 @@ def _findings(fitted: Fitted, kept: Correlation, config: BayesianConfig) -> tupl
     long = [f"'{name}' ({time:.0f})" for name, time in zip(names, kept.torque, strict=True) if time > LASTING]
     if long:
         found.append(f"errors of the model last for some stages at {', '.join(long)}; intervals allow for it")
+    leaders = mimic_joints(own.robot.urdf)
+    if held := ", ".join(f"'{name}'" for name, leader in leaders.items() if leader in own.chain.joint_names):
+        found.append(f"held at zero, though the description has it follow a joint that moves: {held}")
     return (*found, *coupled_joints(fitted, kept))

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
+from scipy.special import stdtr, stdtrit
 
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel
 from sysid_nodes.solvers.trajectory_least_squares.influence import Influence
@@ -35,14 +35,16 @@ IntArray = npt.NDArray[np.intp]
 _READ = ("position", "torque", "passive", "power")
 _BLOCKS = 16
 _LEAST = 6  # stages of a block, in the mean: of less, errors of neighbours are the same error
-_SHOWN = 0.01  # chance that errors look like a change, below which intervals allow for one
+_SHOWN = 0.01  # chance that errors look like a change, below which one is said
+_ALLOWED = 0.5  # the same, below which intervals begin to allow for one
 _FALSE = 1e-4  # the same, below which nothing is claimed; between, real friction that warms up shows it, too
 _NO_MEAN = 1e-9  # share of the information, below which the common constants have taken up all of the mean
 
 
 class Change(NamedTuple):
-    """Attributes: chance that errors show as much; words that say where, and of what; spread (p, p) that the constants
-    have about the estimate, before the change and after it; whether it contradicts constants that stay."""
+    """Attributes: chance that errors show as much; words that say where, and of what, none of what errors show easily;
+    spread (p, p) that the constants have about the estimate, before the change and after it; whether it contradicts
+    constants that stay."""
 
     chance: float
     words: str
@@ -73,7 +75,10 @@ class _Step(NamedTuple):
 
 
 def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Correlation) -> Change | None:
-    """The change that a log's links or dry friction show most clearly; None where errors may look like it.
+    """The change that a log's links or dry friction show most clearly; None where errors are as likely to look like it.
+
+    What is too slight to be said may be there all the same: intervals allow for as much of it, in squares, as is beyond
+    what errors show in every other log.
 
     Args:
         problem: of the log.
@@ -97,17 +102,20 @@ def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Corre
     if not found:
         return None
     k, parts, step = max(found, key=lambda one: abs(one[2].t))
-    if (chance := min(1.0, len(found) * chance_of(step.t))) > _SHOWN:
+    if (chance := min(1.0, len(found) * chance_of(step.t))) > _ALLOWED:
         return None
+    size = step.size * np.sqrt(
+        max(1.0 - (_clear(_ALLOWED / len(found)) / step.t) ** 2, 0.0) if chance > _SHOWN else 1.0
+    )
     # Had the constant changed by size, the estimate would be off by what later blocks pull it, or by the rest of it.
-    early = step.size * parts.gains[step.at :].sum(axis=0)
-    late = early - step.size * np.eye(len(early))[k]
+    early = size * parts.gains[step.at :].sum(axis=0)
+    late = early - size * np.eye(len(early))[k]
     when = float(problem.log.t[parts.edges[step.at : step.at + 2]].mean() - problem.log.t[0])
     words = (
         f"constants seem to change along the log, at {when:.2g} s or so, "
         f"most of all '{coordinate_names(own)[k]}' ({abs(step.t):.0f} sigmas)"
     )
-    return Change(chance, words, np.outer(early, early) + np.outer(late, late))
+    return Change(chance, words if chance < _SHOWN else "", np.outer(early, early) + np.outer(late, late))
 
 
 def _in_blocks(read: Sequence[tuple[IntArray, Influence]], corner: Array, k: int) -> _Parts | None:
@@ -159,3 +167,8 @@ def step_between_blocks(score: Array, information: Array) -> _Step:
 def chance_of(t: float, count: int = _BLOCKS) -> float:
     """At most, that errors alone make one of all steps as clear as that."""
     return float((count - 2) * 2.0 * stdtr(count - 3, -abs(t)))
+
+
+def _clear(chance: float, count: int = _BLOCKS) -> float:
+    """The step that errors make with that chance at most, over its standard deviation."""
+    return float(-stdtrit(count - 3, 0.5 * chance / (count - 2)))

@@ -35,6 +35,7 @@ BoolArray = npt.NDArray[np.bool_]
 _SOFTER = 5.0  # times the noise of torques in a softer problem; ten leads some Cassie legs to another minimum
 _DAMPING = 1.0  # where a descent begins, relative to what prior and readings of positions tell by themselves
 _ROUGH, _ROUGH_STEPS = 1e-3, 20  # tolerance and most steps of a descent of a softer problem
+_MAY_COME_BACK = 5  # rounds after which torques that were left out stay so
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
 Fit = SolveResult[FeasiblePoint[Estimate]]
@@ -171,6 +172,8 @@ def _settle(problem: MechanismProblem, result: Fit, rounds: _Rounds, *, quiet: b
         if settled := has_settled(problem, pooled.noise, found.weights):
             break
         turning = turns(problem.mechanism, problem.log, result.point.point, read)
+        # Used, a torque may slow a joint until it is not to be used; left out it no longer does, and so on for ever.
+        turning |= problem.turning & (k >= _MAY_COME_BACK)
         problem = replace(problem, noise=pooled.noise, turning=turning, weights=found.weights)
         problem = with_power_doubt(problem, result.point.point)
         if problem.reference is not None:

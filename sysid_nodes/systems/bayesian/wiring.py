@@ -14,14 +14,13 @@ is wide, and would speak for whatever makes them larger (M. S. Bartlett, A comme
 paradox, Biometrika 44, 1957). Links tell the scale, whose masses a description knows. Errors that last count for as
 many as times that they last, in the way in which they last least. A fit of the whole problem cannot be
 asked: in a short log it bends the motion, and estimates noise, until torques that are turned round are explained as
-well.
+well. Where loops have more forces than there are joints without a motor, as of two feet that stand, torques are
+compared as far as they do not only press parts of the mechanism against each other (torque_errors.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +34,15 @@ from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.torque_errors import Judged, TorqueErrors, torque_errors
 from sysid_nodes.systems.bayesian.turning import turns
+from sysid_nodes.systems.bayesian.ways_of_reading import Way, scaled, wired
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 _CHANCE = 0.01  # that an honest log speaks for another way of reading as much as contradicts it
 _CHANCE_OF_SCALE = 0.05  # the same of another scale, of which nothing tells but the prior
-_SCALES = (0.5, 2.0)
 _LEAST = 8  # stages of a joint that tell its noise
 _START = 0.3  # of the spread of a joint's torques, where its noise begins
 _ROUNDS = 6
@@ -50,48 +50,45 @@ _SETTLED = 0.03  # relative change of noise
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _FINEST = 1e-9  # noise of torques at least [N m]
-_DRIVES = ("coulomb", "stiction", "viscous", "armature", "offset")
-"""Constants of joints that grow with torques and are not links'."""
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Torques to be read along a motion, by_phi phi + rest (K, m); those that were, and by how much they scatter (m,);
-    which of them are used (K, m)."""
+    """Torques to be read along a motion, by_phi phi + rest (K, m), and what forces that nothing else tells hand on to
+    them (K, m, f); those that were, and by how much they scatter (m,); which of them are used (K, m)."""
 
     by_phi: Array
     rest: Array
+    handed: Array
     read: Array
     scatter: Array
     used: BoolArray
 
+    def errors(self, way: Way) -> TorqueErrors:
+        """If they were read that way."""
+        read = self.read[:, way.source] * way.factor
+        return torque_errors(self.by_phi, read - self.rest, self.used, self.handed)
 
-@dataclass(frozen=True)
-class _Way:
-    """Of reading: the torque of motor j is `factor[j]` times what was read at `source[j]`; the prior of what drives
-    have of their own is `scale` times as large."""
+    def least(self, way: Way) -> Array:
+        """(m,) noise that torques have at least [N m]."""
+        return np.asarray(np.abs(way.factor) * self.scatter[way.source])
 
-    words: str
-    source: npt.NDArray[np.intp]
-    factor: Array
-    scale: float = 1.0
-
-    def expected(self, own: Parameters) -> Parameters:
-        """Constants with the prior that goes with this way."""
-        mean, sigma = own.mean.copy(), own.sigma.copy()
-        for name in _DRIVES:
-            mean[own.joint(name)] *= self.scale
-            sigma[own.joint(name)] *= self.scale
-        return replace(own, mean=mean, sigma=sigma)
+    def start(self, way: Way) -> Array:
+        """(m,) noise that a search for it begins with [N m]."""
+        columns = zip(self.read.T, self.used.T, strict=True)
+        spread = np.array([np.std(read[used]) if used.any() else 0.0 for read, used in columns])
+        return np.maximum(_START * spread, self.least(way))
 
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Attributes: logarithm of the probability, but for what all ways share; constants; (m,) correlation times."""
+    """Attributes: logarithm of the probability, but for what all ways share; constants; (m,) correlation times; (m,)
+    noise [N m]."""
 
     value: float
     x: Array
     lasts: Array
+    noise: Array
 
 
 def other_wiring(fitted: Fitted) -> str:
@@ -104,12 +101,13 @@ def other_wiring(fitted: Fitted) -> str:
     rows = _rows(problem, fitted.read)
     names, read = [str(name) for name in np.array(own.joints)[own.motors]], np.asarray(rows.used.any(axis=0))
     m, white = len(names), np.ones(len(names))
-    straight = _Way("", np.arange(m), white)
-    roughly = _unbounded_evidence(own, rows, straight)
+    straight = Way("", np.arange(m), white)
+    roughly, noise = _unbounded_evidence(own, rows, straight)
+    shared = noise if rows.handed.shape[2] else None  # forces hand errors on: all are seen by the same noise, in time
     as_read = None
-    for every, chance in ((list(_wired(names)), _CHANCE), (list(_scaled(m)), _CHANCE_OF_SCALE)):
+    for every, chance in ((list(wired(names)), _CHANCE), (list(scaled(m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if read[way.source][read].all()]  # not by what was never read
-        ways = [way for way in told if _unbounded_evidence(own, rows, way) > roughly - _HOPELESS]
+        ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
         if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
             continue
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
@@ -128,24 +126,8 @@ def _times(odds: float) -> str:
     return f"{np.exp(odds):.2g} times" if odds < 200.0 else "1e87 times and more"
 
 
-def _wired(joints: Sequence[str]) -> Iterator[_Way]:
-    """Of one joint turned round, or of two swapped."""
-    m, own = len(joints), np.arange(len(joints))
-    for j, name in enumerate(joints):
-        yield _Way(f"turned round at '{name}'", own, np.where(own == j, -1.0, 1.0))
-    for i, j in combinations(range(m), 2):
-        source = own.copy()
-        source[[i, j]] = j, i
-        yield _Way(f"those of '{joints[i]}' and '{joints[j]}' swapped", source, np.ones(m))
-
-
-def _scaled(m: int) -> Iterator[_Way]:
-    for scale in _SCALES:
-        yield _Way(f"{scale:g} times what was read", np.arange(m), np.full(m, scale), scale)
-
-
 def _rows(problem: MechanismProblem, read: Array) -> _Rows:
-    """Along positions (N, n) by the readings alone; loop forces are those that leave other joints nothing to do."""
+    """Along positions (N, n) by the readings alone; loop forces leave nothing to do to joints without a motor."""
     mechanism, own, log = problem.mechanism, problem.mechanism.parameters, problem.log
     x, (motors,), (others,) = own.mean, np.nonzero(own.motors), np.nonzero(~own.motors)
     motion = Motion(*differences(read, log.step), np.zeros((log.stages - 2, mechanism.closures.count)))
@@ -153,12 +135,16 @@ def _rows(problem: MechanismProblem, read: Array) -> _Rows:
     phi, slope = own.linear(x)
     by_phi = found.by_x[:, :, own.free] @ np.linalg.inv(slope)
     torque, by_phi, rest = found.value[:, motors], by_phi[:, motors], by_phi[:, others]
+    free = np.zeros((len(torque), len(motors), 0))
     if mechanism.closures.count:
         handed = found.by_force[:, motors] @ np.linalg.pinv(found.by_force[:, others])
         torque = torque - np.einsum("kmp,kp->km", handed, found.value[:, others])
         by_phi = by_phi - handed @ rest
+        unfelt = np.linalg.svd(found.by_force[:, others])[2][:, len(others) :].swapaxes(1, 2)
+        free = found.by_force[:, motors] @ unfelt
     gain, offset, delay = (own.constants(x, name)[motors] for name in ("gain", "offset", "delay"))
     rate, by_phi = log.torque_rate[1:-1], by_phi * gain[:, None]
+    free = free * gain[:, None]
     for name, slopes in (("gain", torque), ("offset", np.ones_like(torque)), ("delay", -rate)):
         for k, j in enumerate(motors):
             by_phi[:, k, own.free == own.joint(name).start + j] = slopes[:, k, None]
@@ -168,10 +154,10 @@ def _rows(problem: MechanismProblem, read: Array) -> _Rows:
     used &= used.sum(axis=0) >= _LEAST
     scatter = np.where(np.isfinite(log.torque_scatter), log.torque_scatter, 0.0)
     torques = np.nan_to_num(log.torque[1:-1])
-    return _Rows(by_phi, value - by_phi @ phi, torques, np.maximum(scatter, _FINEST), used)
+    return _Rows(by_phi, value - by_phi @ phi, free, torques, np.maximum(scatter, _FINEST), used)
 
 
-def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -> _Evidence | None:
+def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) -> _Evidence | None:
     """How probable the readings are one way; None where no constants are found.
 
     Args:
@@ -181,26 +167,19 @@ def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -
         lasts: (m,) errors that are one.
         x: (P,) where the search begins.
     """
-    own, count = way.expected(own), rows.used.sum(axis=0)
-    joints = np.flatnonzero(count)
-    if not len(joints):
+    own, errors = way.expected(own), rows.errors(way)
+    if not rows.used.any():
         return None
-    read = rows.read[:, way.source] * way.factor - rows.rest
-    parts = [_compressed(rows.by_phi[rows.used[:, j], j], read[rows.used[:, j], j]) for j in joints]
-    spread = np.array([np.std(rows.read[rows.used[:, j], j]) for j in joints])
-    least = (np.abs(way.factor) * rows.scatter[way.source])[joints]
-    noise, each = np.maximum(_START * spread, least), np.sqrt(lasts[joints])
+    noise = rows.start(way)
     for _ in range(_ROUNDS):
-        root, target = (
-            np.concatenate([part[k] / (s * w) for part, s, w in zip(parts, noise, each, strict=True)]) for k in (0, 1)
-        )
-        found = most_probable_constants(own, LogInformation(*_compressed(root, target)), x, _EXACT)
+        weighed = noise * np.sqrt(lasts)
+        found = most_probable_constants(own, LogInformation(*errors.rows(weighed)), x, _EXACT)
         if found is None:
             return None
         x, posterior, _ = found
         phi, _ = own.linear(x)
-        squares = np.array([np.sum((root @ phi - target) ** 2) for root, target in parts])
-        before, noise = noise, np.maximum(np.sqrt(squares / count[joints]), least)
+        judged = errors.judge(phi, weighed)
+        before, noise = noise, judged.noise(rows.least(way))
         if np.all(np.abs(np.log(noise / before)) < _SETTLED):
             break
     sigma, low = own.sigma[own.free], np.isfinite(posterior.lower)
@@ -208,40 +187,33 @@ def _evidence(own: Parameters, rows: _Rows, way: _Way, lasts: Array, x: Array) -
     narrowing = np.linalg.eigvalsh(posterior.covariance / np.outer(sigma, sigma))[len(own.equalities(x)) :]
     inside = (posterior.mean - posterior.lower)[low] / np.sqrt(np.diag(posterior.covariance)[low])
     cut = np.sum(log_ndtr(inside) + 0.5 * np.minimum(inside, 0.0) ** 2)
-    size = np.log(np.abs(way.factor[joints]) / noise) - 0.5 * squares / count[joints] / noise**2
-    value = np.sum(count[joints] / lasts[joints] * size) - 0.5 * off @ off + 0.5 * np.sum(np.log(narrowing)) + cut
-    left, times = rows.by_phi @ phi - read, np.ones(len(count))
-    for j in joints:
-        times[j] = correlation_time(left[rows.used[:, j], j, None])[0]
-    return _Evidence(float(value), x, times)
+    value = _size(judged, way, noise, lasts) - 0.5 * off @ off + 0.5 * np.sum(np.log(narrowing)) + cut
+    times = np.ones(len(lasts))
+    for j in np.flatnonzero(rows.used.any(axis=0)):
+        times[j] = correlation_time(judged.left[rows.used[:, j], j, None])[0]
+    return _Evidence(float(value), x, times, noise)
 
 
-def _unbounded_evidence(own: Parameters, rows: _Rows, way: _Way) -> float:
-    """`_Evidence.value` were the prior a Gaussian in phi, which leaves more to ways that are wrong: in closed form."""
-    own, count = way.expected(own), rows.used.sum(axis=0)
-    joints = np.flatnonzero(count)
+def _size(judged: Judged, way: Way, noise: Array, lasts: Array) -> float:
+    """Logarithm of the probability of errors, of which as many are one as they last; what loops share out, least."""
+    each = judged.number * np.log(np.abs(way.factor) / noise) - 0.5 * np.sum(judged.left**2, axis=0) / noise**2
+    return float(np.sum(each / lasts) - judged.volume / lasts.max())
+
+
+def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | None = None) -> tuple[float, Array]:
+    """`_Evidence.value` were the prior a Gaussian in phi, which leaves more to ways that are wrong: in closed form.
+
+    And (m,) noise, which is looked for where it is not given.
+    """
+    own, errors = way.expected(own), rows.errors(way)
     phi, slope = own.linear(own.mean)
-    half = slope * own.sigma[own.free]
-    left = rows.read[:, way.source] * way.factor - rows.rest - rows.by_phi @ phi
-    parts = [_compressed(rows.by_phi[rows.used[:, j], j] @ half, left[rows.used[:, j], j]) for j in joints]
-    least = (np.abs(way.factor) * rows.scatter[way.source])[joints]
-    noise = np.maximum(_START * np.array([np.std(rows.read[rows.used[:, j], j]) for j in joints]), least)
-    value = -np.inf
-    for _ in range(_ROUNDS if len(joints) else 0):
-        stacked = np.concatenate([np.eye(len(phi)), *(root / s for (root, _), s in zip(parts, noise, strict=True))])
-        target = np.concatenate([np.zeros(len(phi)), *(off / s for (_, off), s in zip(parts, noise, strict=True))])
-        basis, upper = np.linalg.qr(stacked)
-        z = np.linalg.solve(upper, basis.T @ target)
-        rest = np.array([np.sum((off - root @ z) ** 2) for root, off in parts])
-        noise = np.maximum(np.sqrt(rest / count[joints]), least)
-        size = np.log(np.abs(way.factor[joints]) / noise) - 0.5 * rest / count[joints] / noise**2
-        value = float(count[joints] @ size - 0.5 * z @ z - np.sum(np.log(np.abs(np.diag(upper)))))
-    return value
-
-
-def _compressed(root: Array, target: Array) -> tuple[Array, Array]:
-    """Rows that give the same squares, no more of them than columns."""
-    if len(root) <= root.shape[1]:
-        return root, target
-    both = np.asarray(np.linalg.qr(np.column_stack([root, target]), mode="r"))
-    return both[:, :-1], both[:, -1]
+    half, rounds = slope * own.sigma[own.free], 1 if noise is not None else _ROUNDS
+    noise = rows.start(way) if noise is None else noise
+    for _ in range(rounds):
+        root, target = errors.rows(noise)
+        basis, upper = np.linalg.qr(np.concatenate([root @ half, np.eye(len(phi))]))
+        z = np.linalg.solve(upper, basis[: len(root)].T @ (target - root @ phi))
+        judged = errors.judge(phi + half @ z, noise)
+        noise = judged.noise(rows.least(way)) if rounds > 1 else noise
+    narrowing = np.sum(np.log(np.abs(np.diag(upper))))
+    return _size(judged, way, noise, np.ones(len(noise))) - 0.5 * float(z @ z) - float(narrowing), noise

@@ -29,13 +29,26 @@ def describe(
     lines = [
         "The body is rigid, rigidly attached, and stays the same while data are taken.",
         "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths) are exact, "
-        "and nothing touches the arm.",
+        "and nothing touches the arm, cables and springs included.",
+        "Links and joints do not bend and gears have no play: the angles read are those of the links, and of the same "
+        "instant as the efforts.",
         *_errors(noise),
         *_earlier(noise, earlier),
     ]
     known = config.known_robot
     if calibration is not None:
         lines.append(f"The rest of the robot lies in the box of its calibration ({calibration.summary()}).")
+        n = len(calibration.joints)
+        gain = slice(14 * n, 15 * n)
+        lower, upper = calibration.lower[gain], calibration.upper[gain]
+        lines.append(
+            "Torque is the reading times a factor that is constant in time and known to within "
+            f"{_percent((upper - lower) / (upper + lower))}: without a load of known mass nothing tells it."
+        )
+        lines.append("Drives rub as they did during the calibration, as warm as then, whatever they carry.")
+        if calibration.unshown:
+            names = ", ".join(calibration.unshown)
+            lines.append(f"The efforts of {names} are measured torques, though the calibration's runs do not show it.")
     else:
         lines.append(
             f"Every inertial parameter of the other links lies within {100 * known.inertia_relative:g} % of "

@@ -62,6 +62,8 @@ A Panda calibrated on 5 to 10 s takes 0.7 for the rest of its run.
 _LEAST_WINDOWS = 20
 _LEAST_MOVING = 10
 _ROUNDING = 1e-12
+_SHOWN = 0.7
+"""Share of the readings' spread that a fit must not leave, or they show nothing; then half of their square is told."""
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,8 @@ def calibrate(
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
-    if share.any():
+    if share.any():  # which is not negative: friction takes energy
         transmitted = _transmitted_torque(robot, config, unloaded, centre, radius, power)
-        # Friction takes energy: the share is not negative.
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
         rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling, transmitted)
     system = _system(robot, config, loads, rows, centre, radius)
@@ -149,6 +150,7 @@ def calibrate(
         source=tuple(run.name for run in runs),
         coupling=coupling,
         sum_shares=shares,
+        unshown=_unshown(robot, config.noise, rows, rms),
     )
 
 
@@ -195,6 +197,20 @@ def _system(
     """All rows; without a loaded run the very system by which a run with a known mass would be judged."""
     system = CalibrationSystem.assemble(robot.n, robot.body_index(config.body), centre, radius, loads, rows)
     return system.of_unloaded() if system.unloaded.all() else system
+
+
+def _unshown(robot: Robot, noise: NoiseConfig, rows: Sequence[MomentumRows], rms: Array) -> tuple[str, ...]:
+    """Joints whose mean readings the fit, which leaves rms (n,), hardly explains; not those that are stated as unread.
+
+    A joint that needs next to no torque without a load may be unread, and nothing in such runs tells: with a load its
+    reading would still be taken for its torque.
+    """
+    joints, n = np.arange(robot.n), robot.n
+    gain = np.concatenate([run.coefficients[:, joints, 14 * n + joints] for run in rows])
+    length = np.concatenate([run.t[:, 1] - run.t[:, 0] for run in rows])
+    spread = (gain / length[:, None]).std(axis=0)
+    bad = (rms >= _SHOWN * spread) & ~unread_joints(robot, noise.torque_absolute)
+    return tuple(robot.joint_names[k] for k in np.flatnonzero(bad))
 
 
 def _add_torque_error(
@@ -326,6 +342,16 @@ def _load(config: IntervalIdentifierConfig, run: Run) -> Bounds:
     return Bounds(centre - size, centre + size)
 
 
+def refuse_itemised(noise: NoiseConfig) -> None:
+    """Where gears couple joints.
+
+    Raises:
+        ConfigError: errors are itemised.
+    """
+    if noise.model != "window":
+        raise ConfigError("with coupled gears 'noise.model' must be window: errors are itemised by joints, not motors")
+
+
 def run_rows(
     robot: Robot,
     config: IntervalIdentifierConfig,
@@ -344,8 +370,8 @@ def run_rows(
     """
     chain = Chain.from_robot(robot)
     stated = config.noise
-    if coupling is not None and stated.model != "window":
-        raise ConfigError("with coupled gears 'noise.model' must be window: errors are itemised by joints, not motors")
+    if coupling is not None:
+        refuse_itemised(stated)
     if stated.model == "window":  # what the residuals are to tell
         stated = replace(stated, torque_absolute=(0.0,))
     noise = Noise.from_config(stated, robot.n, robot.encoder_step)

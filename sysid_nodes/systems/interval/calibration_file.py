@@ -63,6 +63,7 @@ class Calibration:
         viscous_power: (n,) power of the speed that viscous friction grows with.
         coupling: (n, n) motors turn by it times joints, and all but links is theirs; None: each with its joint alone.
         sum_shares: by number of windows in a row, (n,) share of torque_absolute that bounds the mean over them.
+        unshown: joints whose efforts show next to nothing of their torque in these runs, if they are read at all.
     """
 
     robot: str
@@ -87,6 +88,7 @@ class Calibration:
     method: str = INTERVAL
     coupling: Array | None = None
     sum_shares: Mapping[int, Array] = field(default_factory=dict)
+    unshown: tuple[str, ...] = ()
 
     @property
     def centre(self) -> Array:
@@ -270,6 +272,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         method=method,
         coupling=coupling,
         sum_shares=sums,
+        unshown=tuple(str(name) for name in tree.get("unshown", ())),  # files of before it lack it
         **arrays,
     )
 

@@ -24,6 +24,8 @@ Array = npt.NDArray[np.float64]
 _LARGEST = 1e3
 """Relaxations beyond this factor are reported as no explanation."""
 
+_TOLERANCE = 1e-6
+"""By which a program's optimum may be outside of rows, whose largest entry is about 1."""
 
 _CONFIRM_CHANGE = 10
 """Windows after a contradiction that must agree with one another before it is called a changed payload."""
@@ -95,11 +97,25 @@ def relaxations(empty: FeasibleSet, unknowns: Unknowns) -> Mapping[str, float]:
     return factors
 
 
-def error_needed(kept: FeasibleSet) -> float:
-    """Share of the absolute torque noise that the rows kept need: at most 1 where they are feasible, 0 for none."""
+def error_needed(kept: FeasibleSet) -> tuple[float, Array]:
+    """Share of the absolute torque noise that the rows kept need, at most 1 where they are feasible and 0 for none.
+
+    And unknowns (d,) that need no more; NaN where no share will do.
+    """
     rows, radius, low, high = _rows(kept)
     give = radius[:, CAUSES.index(TORQUE_ABSOLUTE)]
-    return _smallest_relaxation(rows, low, high, give, np.zeros(rows.shape[1], dtype=bool), least=-1.0)
+    return _least_relaxed(rows, low, high, give, np.zeros(rows.shape[1], dtype=bool), least=-1.0)
+
+
+def error_needed_at(kept: FeasibleSet, xi: Array) -> float:
+    """The same share for unknowns (d,) inside their box: of all such shares `error_needed` is the least."""
+    rows, radius, low, high = _rows(kept)
+    give = radius[:, CAUSES.index(TORQUE_ABSOLUTE)]
+    over = np.maximum(low - rows @ xi, rows @ xi - high)  # infinite ends of cuts included
+    loose = give > 0.0
+    if (over[~loose] > _TOLERANCE).any():
+        return float("inf")
+    return 1.0 + float((over[loose] / give[loose]).max(initial=-1.0))
 
 
 def _rows(kept: FeasibleSet) -> tuple[Array, Array, Array, Array]:
@@ -111,10 +127,14 @@ def _rows(kept: FeasibleSet) -> tuple[Array, Array, Array, Array]:
     return rows, radius, low, np.where(cut, np.inf, total - offset)
 
 
-def _smallest_relaxation(
-    rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_], *, least: float = 0.0
-) -> float:
-    """Factor 1 + s with the least s >= least where low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s."""
+def _smallest_relaxation(rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_]) -> float:
+    return _least_relaxed(rows, low, high, give, free, least=0.0)[0]
+
+
+def _least_relaxed(
+    rows: Array, low: Array, high: Array, give: Array, free: npt.NDArray[np.bool_], *, least: float
+) -> tuple[float, Array]:
+    """Factor 1 + s with the least s >= least where low - s give <= rows xi <= high + s give, |xi_free| <= 1 + s; xi."""
     m, d = rows.shape
     reach = np.where(free, 1.0 + _LARGEST, 1.0)
     program = LinearProgram(np.append(-reach, least), np.append(reach, _LARGEST))
@@ -130,4 +150,6 @@ def _smallest_relaxation(
     c = np.zeros(d + 1)
     c[-1] = -1.0
     solution = program.maximise(c)
-    return 1.0 + float(solution.x[-1]) if solution.status is LpStatus.OPTIMAL else float("inf")
+    if solution.status is not LpStatus.OPTIMAL:
+        return float("inf"), np.full(d, np.nan)
+    return 1.0 + float(solution.x[-1]), solution.x[:-1]

@@ -64,8 +64,12 @@ class Method(Protocol):
     def costs(self) -> Mapping[str, Array]:
         """(10,) of each interval's width that each assumption costs [parameter's unit]."""
 
-    def error_needed(self) -> float:
-        """Share of the absolute torque noise that the data so far need; NaN where the method does not tell."""
+    def error_needed(self, enough: float, /) -> float:
+        """Share of the absolute torque noise that the data so far need; NaN where the method does not tell.
+
+        Args:
+            enough: the share may be any that will do and is not above this, which takes less time to find.
+        """
 
     def reconfigure(self, config: IntervalIdentifierConfig, /) -> None:
         """Takes over the live options."""

@@ -69,6 +69,7 @@ class IntervalPipeline:
 
     Attributes:
         result: the latest result; before any window the prior with status WAITING.
+        doubt: why bounds that contradict nothing may miss the truth; None while nothing speaks for it.
         history: results that moved a bound or the status, thinned out to a bounded number.
         stream: counts of the messages accepted and rejected.
 
@@ -130,6 +131,7 @@ class IntervalPipeline:
             unread=unread_joints(self.robot, self.noise.torque_absolute),
         )
         self._archive = TorqueArchive(self.unknowns)
+        self.doubt: Finding | None = None
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()
         self.history: list[IdentificationResult] = []
@@ -195,6 +197,8 @@ class IntervalPipeline:
             order = np.argsort(rows.t[:, 1], kind="stable")
             tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
             self._archive.add(single)
+        if edges.size:
+            self._weigh(float(samples.t[-1]))
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
@@ -271,23 +275,25 @@ class IntervalPipeline:
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
 
-    def doubts(self) -> tuple[Finding, ...]:
-        """Doubts about bounds that contradict nothing; takes a twentieth of a second.
+    def _weigh(self, t: float) -> None:
+        """Notes, once and for all, that the data need more torque error than any of the calibration's own runs.
 
-        By its margin a calibration's own runs need a part of its torque error only. Data that leave hardly any of the
-        margin have errors that those runs did not have, and these may have pushed the bounds off the truth as well.
+        Bounds hold as long as no error is larger than those times the margin. But errors that those runs did not have
+        are seldom noise: what bends with the load or rubs the more for it pushes the bounds off the truth long before
+        the data contradict them.
         """
-        if self.calibration is None or self.result.status in (Status.WAITING, Status.INCONSISTENT):
-            return ()
-        usual, needed = 1.0 / self.calibration.margin, self._method.error_needed()
-        if not needed > 0.5 * (usual + 1.0):
-            return ()
+        if self.calibration is None or self.doubt is not None:
+            return
+        usual = 1.0 / self.calibration.margin
+        needed = min(self._method.error_needed(usual), 1.0)
+        if not needed > usual:
+            return
         line = (
             f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
             f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
             "friction that grows with it, a cable, a tilted base), and the bounds may miss the truth"
         )
-        return (Finding("margin", ALL_JOINTS, self.result.t, line),)
+        self.doubt = Finding("margin", ALL_JOINTS, t, line)
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
@@ -366,6 +372,8 @@ class IntervalPipeline:
         probable = self.calibration is not None and self.calibration.method == BAYESIAN
         if probable or not self._method.certified:
             return Status.ESTIMATED
+        if self.doubt is not None:
+            return Status.DOUBTFUL
         return Status.NOT_EXCITED if blind else Status.PROVEN
 
     def _remember(self, result: IdentificationResult) -> None:

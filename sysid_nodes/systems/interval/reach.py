@@ -99,7 +99,7 @@ class Reach:
         picked = tuple(_spread(t, int(first), int(last)) for first, last in edges)
         index = np.concatenate(picked)
         starts = np.cumsum([0, *(len(p) for p in picked[:-1])])
-        motion = reference.forward_kinematics(self._tree, q[index], np.zeros((len(index), n)))
+        motion = reference.at_rest(self._tree, q[index])
         axis = np.einsum("nabs,nb->nas", motion.rotation, self._tree.axis)
         lam = np.broadcast_to(self._widest, (len(edges), n, n)).copy()
         joint, body = np.nonzero(self._mask & self._tree.revolute[:, None])

@@ -90,7 +90,7 @@ class Sensitivity:
         """(10,) the estimate itself."""
         return self.estimate
 
-    def error_needed(self) -> float:
+    def error_needed(self, *_: object) -> float:
         """See `Method`."""
         return float("nan")
 

@@ -13,7 +13,7 @@ from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.results.identification import Contradiction
 from sysid_nodes.systems.interval.calibration_file import Calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, SetMembershipConfig
-from sysid_nodes.systems.interval.contradiction import ChangeWatch, error_needed, explain
+from sysid_nodes.systems.interval.contradiction import ChangeWatch, error_needed, error_needed_at, explain
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, select
@@ -43,6 +43,7 @@ class SetMembership:
         self._set = self._prior_set()
         self._sums = WindowSums({} if calibration is None else calibration.sum_shares)
         self._watch: ChangeWatch | None = None
+        self._fitting = np.zeros(unknowns.size)  # unknowns that needed the least error when last looked for
         self.contradiction: Contradiction | None = None
 
     @property
@@ -99,9 +100,14 @@ class SetMembership:
         """See `Method`."""
         return self._set.costs()
 
-    def error_needed(self) -> float:
+    def error_needed(self, enough: float) -> float:
         """See `Method`."""
-        return error_needed(self._set) if self.contradiction is None else float("nan")
+        if self.contradiction is not None:
+            return float("nan")
+        if (share := error_needed_at(self._set, self._fitting)) <= enough:
+            return share
+        share, self._fitting = error_needed(self._set)
+        return share
 
     def reconfigure(self, config: IntervalIdentifierConfig, /) -> None:
         """Takes over the effort for the steps to come; the bounds proven so far stay."""

@@ -116,6 +116,7 @@ def without_figures(page: str) -> str:
     return re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_gains_in_another_unit_end_with_status_three_and_no_value(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,10 +79,7 @@ def test_what_any_run_raises_is_told(
         return BayesianResult(**told), object()  # type: ignore[arg-type]
 
     monkeypatch.setattr(arm_posterior, "identify_further", further)
-    assert (
-        posterior_of(arm.robot, UR10.known_robot, [run.samples for run in runs], "bare", [], lambda *_: None)
-        is not None
-    )
+    assert posterior_of(arm.robot, UR10, [run.samples for run in runs], "bare", [], lambda *_: None) is not None
     told = [line.rpartition(": ")[2] for line in capsys.readouterr().err.splitlines()]
     assert told == [BayesianStatus.LOCAL_MINIMUM_SUSPECTED.message, "both runs'", "the first run's"]
 

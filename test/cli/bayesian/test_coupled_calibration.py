@@ -122,7 +122,11 @@ def test_proven_bounds_have_the_same_gears(folder: Path, arm: Problem) -> None:
     assert (np.abs(both.rows @ arm.p) <= both.rows_radius).all()
 
 
-def test_errors_by_joints_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_by_joints_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the minutes that a posterior takes."""
+    monkeypatch.setattr("sysid_nodes.cli.bayesian.calibrate.identify_arm", lambda *_: pytest.fail("identifies first"))
     capsys.readouterr()
     assert calibrate(folder, "bayesian", "--set=noise.model=itemised") == 2
     said = capsys.readouterr().err.strip().splitlines()[-1]

@@ -27,6 +27,15 @@ def test_a_second_of_motion_is_not_called_an_agreement(log: Path, capsys: pytest
     assert "nothing found to mend, but this motion tells too little of the torques" in told
 
 
+@pytest.mark.parametrize(("words", "said"), [([], True), (["--set", "robot=kinova_gen3"], False), (PAPER, False)])
+def test_a_robot_that_nobody_named_is_said(
+    log: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: bool
+) -> None:
+    main(["check", str(log), *words])
+    line = "no robot is named (--robot, --urdf or --config): taken for a kinova_gen3"
+    assert (line in capsys.readouterr().err) == said
+
+
 def test_the_printed_lines_mend_the_log(gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def spoil(_: int, fields: dict[str, Any]) -> dict[str, Any]:
         effort = [-1000.0 * x if k == 3 else x for k, x in enumerate(fields["effort"])]

@@ -412,9 +412,9 @@ def test_a_urdf_that_cannot_be_used(
     [
         (("--set", "colour=red"), "unknown key 'colour'"),
         (("--set", "prior.lower=9,0,0,0,0,0,0,0,0,0"), "impossible bounds: m has lower 9 above upper 6"),
-        (("--set", "noise.torque_relative=0.1,0.2"), "torque_relative"),
+        (("--robot", "kinova_gen3", "--set", "noise.torque_relative=0.1,0.2"), "torque_relative"),
         (("--robot", "hal9000"), "unknown robot 'hal9000'"),
-        (("--calibration", "nowhere.json"), "nowhere.json"),
+        (("--robot", "kinova_gen3", "--calibration", "nowhere.json"), "nowhere.json"),
         (("--topic", "/arm"), "has no topic '/arm'"),
     ],
 )

@@ -135,12 +135,16 @@ def test_other_motions_on_other_days_stay_within_the_bound(
 def test_slow_motion_of_another_day_calibrates_for_the_load(
     ur10e: Path, robot: Robot, config: IntervalIdentifierConfig, tmp_path: Path
 ) -> None:
-    """Nine days before the load. Were viscous friction linear in the speed, the two would contradict each other."""
+    """Nine days before the load. Were viscous friction linear in the speed, the two would contradict each other.
+
+    Faster motion on another day needs a little more error than the calibration itself, 69 % of what it allows against
+    67 %. The bounds hold and are called doubtful: nothing tells this from joints that bend.
+    """
     points = from_csv(robot, ur10e / "validation" / "ur-20_01_17-ptp_10_points.csv")
     save_calibration(calibrate(robot, config, [Run(points, 0.0, "points")]), tmp_path / "c.json")
     pipeline = IntervalPipeline(robot, replace(config, calibration=str(tmp_path / "c.json")))
     result = pipeline.identify(read_samples(robot, config, ur10e / "loaded_2805g_mcap", "/joint_states"))
-    assert result.status is Status.PROVEN
+    assert result.status is Status.DOUBTFUL
     assert result.lower[0] <= LOAD <= result.upper[0]
 
 

@@ -25,7 +25,7 @@ def result(tmp_path, monkeypatch):
     # The schema has a test of its own; here the parts matter that a plan rests on.
     monkeypatch.setattr("sysid_nodes.cli.sampling.explore.validate_sampling", lambda document, **_: document)
     posterior = posterior_of(Unknowns(load_robot("go2"), SamplingConfig()))
-    document = {"schema": 1, "pipeline": "sampling", "posterior": posterior_fields(posterior)}
+    document = {"schema": 1, "pipeline": "sampling", "status": "PARTIAL", "posterior": posterior_fields(posterior)}
     document["config"] = to_flat(SamplingSessionConfig()) | {"sampling.threads": 1}
     path = tmp_path / "walk" / "result.json"
     path.parent.mkdir()
@@ -82,6 +82,13 @@ def test_without_an_area_every_plan_does_harm_and_nothing_is_written(result, tmp
     assert status == 3
     assert "no plan is fit" in capsys.readouterr().err
     assert not (tmp_path / "plan").exists()
+
+
+def test_no_plan_is_made_for_an_estimate_that_does_not_trust_itself(result, tmp_path, capsys):
+    document = json.loads(result[0].read_text(encoding="utf-8"))
+    result[0].write_text(json.dumps(document | {"status": "UNTRUSTED"}), encoding="utf-8")
+    assert main(["explore", str(result[0]), *OPTIONS, "--out", str(tmp_path / "plan")]) == 2
+    assert "no plan can rest on it: the simulations do not follow the recorded motion" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,11 @@ from shared.certified_processes import BOUNDS, IDENTIFIER, PLANNER, TRACKING, Lo
 from shared.waiting import spin_until
 from std_srvs.srv import Trigger
 
-from sysid_nodes.data.key_file import create_key, read_key
+from sysid_nodes.data.key_file import AuthorityConfig, create_key, read_key
 from sysid_nodes.messages.signing import Doubt, Inspector, Signer
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.ros import qos
+from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.spinning import make_executor
 from sysid_nodes.sessions.certified.config import CertifiedConfig, set_up
 
@@ -213,6 +214,17 @@ def test_what_nodes_latch_is_signed_again_before_it_is_too_old(guarded: Guarded)
     inspector = Inspector(guarded.key, 1000.0)
     assert inspector.judge(first, f"/{BOUNDS}", time.time_ns()) is Doubt.NONE
     assert inspector.judge(second, f"/{BOUNDS}", time.time_ns()) is Doubt.NONE  # newer
+
+
+def test_what_is_latched_for_recorders_alone_is_not_signed_again(guarded: Guarded, tmp_path: Path) -> None:
+    """A plan that came twice would ask to be obeyed twice."""
+    create_key(str(tmp_path / "key"))
+    authority, timers = Authority(guarded.node, AuthorityConfig(str(tmp_path / "key"))), list[Any]()
+    latched = guarded.node.create_publisher(CertifiedTrajectory, "latched_trajectory", qos.LATCHED)
+    authority.publisher(latched, lambda *given, **_: timers.append(given), once=True)
+    assert timers == []
+    authority.publisher(latched, lambda *given, **_: timers.append(given))
+    assert len(timers) == 1
 
 
 @pytest.mark.slow

@@ -145,6 +145,7 @@ def test_rviz_foxglove_and_plotjuggler_find_in_the_bag_what_they_show(demo: tupl
     check_curves(demo[0] / "out/bag")
 
 
+@pytest.mark.slow  # the demo says of itself whether it does
 def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, int, str, str]) -> None:
     folder, _, said, _ = demo
     words = ("replay", "out/bag", "--config", "out/config.yaml", "--out", "again")

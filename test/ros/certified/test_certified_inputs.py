@@ -87,16 +87,17 @@ def test_a_parameter_that_makes_no_sense_is_refused(
     assert re.search(line, refused)
 
 
+@pytest.mark.parametrize("status", [Status.ESTIMATED, Status.DOUBTFUL])
 @pytest.mark.parametrize("estimates", [True, False])
-def test_estimates_count_where_they_are_let_in_and_that_is_told(
-    ros: None, estimates: bool, capfd: pytest.CaptureFixture[str]
+def test_what_is_not_proven_counts_where_it_is_let_in_and_that_is_told(
+    ros: None, estimates: bool, status: Status, capfd: pytest.CaptureFixture[str]
 ) -> None:
     overrides = [Parameter("autostart", value=False), Parameter("estimates", value=estimates)]
     node, prior = CertifiedPlannerNode(parameter_overrides=overrides), PriorConfig()
     try:
         node.trigger_configure()
         message = ParameterBounds(
-            status=int(Status.ESTIMATED), robot="kinova_gen3", body=node._setup.body, window=7,
+            status=int(status), robot="kinova_gen3", body=node._setup.body, window=7,
             lower=prior.lower, upper=prior.upper,
         )  # fmt: skip
         node._bounds(message)

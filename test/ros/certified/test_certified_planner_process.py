@@ -85,6 +85,16 @@ def test_one_certified_trajectory_follows_the_other_while_bounds_tighten(loop: L
     unharmed(loop)
 
 
+def test_a_recorder_that_joins_late_hears_of_plans_before_it(loop: Loop, heard: Heard) -> None:
+    """Under load the demo's recorder was found after the first plan was out, and the bag told nothing of it."""
+    before, late = set(executed(loop)), list[CertifiedTrajectory]()
+    subscription = loop.node.create_subscription(
+        CertifiedTrajectory, "certified_trajectory", late.append, qos.latched(10)
+    )
+    loop.until(lambda: before & {message.id for message in late})
+    loop.node.destroy_subscription(subscription)
+
+
 def test_an_obstacle_that_appears_is_planned_around_or_stopped_for(loop: Loop, heard: Heard) -> None:
     """It stands behind the robot, where it cannot be touched before the planner knows of it."""
     loop.mode(TRACKING)

@@ -158,7 +158,7 @@ REASONS = {
 }
 
 
-@pytest.mark.parametrize("factor", mark_slow(REASONS, but=[1.3]))
+@pytest.mark.parametrize("factor", mark_slow(REASONS, but=[2.0]))
 def test_a_load_that_is_picked_up_midway_contradicts(factor: float) -> None:
     to = session()
     updates = feed(to, loaded((raw for raw in messages() if raw.stamp < 3.2), 1.5, factor))

@@ -50,6 +50,11 @@ GOOD = IntervalHealth(
         ({"rejected_now": {"not finite": 1, "overload": 7}}, Level.WARN, "8 samples not used, most for: overload"),
         ({"result": make_result(Status.NOT_EXCITED)}, Level.WARN, "blind: Izz"),
         ({"result": make_result(Status.INCONSISTENT)}, Level.ERROR, "no parameters explain the data"),
+        (
+            {"result": make_result(Status.DOUBTFUL), "judgement": judgement(doubts=["98 % are needed"])},
+            Level.ERROR,
+            "may miss the truth and are not proven; 98 % are needed",
+        ),
         ({"judgement": judgement(doubts=["sign of joint_2"])}, Level.WARN, "sign of joint_2"),
         ({"judgement": judgement(["joint_3 is dead"], ["sign of joint_2"])}, Level.ERROR, "joint_3 is dead"),
         (

@@ -127,21 +127,33 @@ def test_files_of_a_run_replace_those_of_an_earlier_one(
     assert written["status"] == "WAITING"
 
 
-def test_bounds_are_doubted_anew_with_a_quarter_more_windows_and_in_a_snapshot(
+def test_bounds_that_are_doubted_are_told_with_their_reason(
     gen3: Problem, stream: list[RawJointState], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It takes as long as a solve: a live node judges every second."""
-    doubt, asked = Finding("margin", "all joints", 0.0, "hardly any margin is left"), list[int]()
+    """From the window on that uses up the margin, in the result, what is judged and the run; until a reset."""
+    doubt = Finding("margin", "all joints", 0.0, "hardly any margin is left")
 
-    def doubts(pipeline: IntervalPipeline) -> tuple[Finding, ...]:
-        asked.append(pipeline.result.window)
-        return (doubt,)
+    def weigh(pipeline: IntervalPipeline, t: float) -> None:
+        if t > 10.2:
+            pipeline.doubt = doubt
 
-    monkeypatch.setattr(IntervalPipeline, "doubts", doubts)
+    monkeypatch.setattr(IntervalPipeline, "_weigh", weigh)
+    session = IntervalSession(gen3.robot, CONFIG)
+    told = [news for message in stream if (news := session.process(message)) is not None]
+    assert [news.status is Status.DOUBTFUL for news in told] == [False, False, True, True]
+    assert doubt in session.judgement.doubts
+    run = session.snapshot("here")
+    assert run.result.status is Status.DOUBTFUL and doubt.message in run.findings
+    session.reset()
+    assert session.judge() == Judgement()
+
+
+def test_a_clock_that_is_set_back_is_told(gen3: Problem, stream: list[RawJointState]) -> None:
+    """Once the stream has started over, as the operator reads it in the node's log and a replay's findings."""
     session = IntervalSession(gen3.robot, CONFIG)
     for message in stream:
         session.process(message)
-        assert doubt in session.judge().doubts
-    assert asked[-4:] == [0, 1, 2, 3] and asked.count(3) == 1
-    assert doubt.message in session.snapshot("here").findings
-    assert asked.count(3) == 2
+    assert not session.judge().doubts
+    for message in stream:
+        session.process(message._replace(stamp=message.stamp - 5.0))
+    assert ["clock went back within the data (times: 1)" in line for line in session.judge().lines] == [True]

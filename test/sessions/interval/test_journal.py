@@ -64,6 +64,16 @@ def test_a_contradiction_is_one_error_with_the_sentence_and_a_changed_payload_an
     assert "the payload changed at about t = 1.500 s" in lines[2][1]
 
 
+def test_bounds_that_are_doubted_are_one_error(journal: Journal, lines: Lines) -> None:
+    journal.result(make_result(Status.PROVEN), ())
+    for _ in range(2):
+        journal.result(make_result(Status.DOUBTFUL), ["98 % are needed"])
+    journal.findings(["98 % are needed"])  # the error has it
+    assert [level for level, _ in lines] == ["info", "error"]
+    assert lines[1][1].startswith("PROVEN -> DOUBTFUL: the data use up the margin")
+    assert lines[1][1].endswith("98 % are needed")
+
+
 def test_a_finding_is_said_when_it_comes_and_when_it_comes_back(journal: Journal, lines: Lines) -> None:
     for findings in ((), ("a",), ("a",), ("b", "a"), (), ("a",)):
         journal.findings(findings)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.exceptions import ConfigError
@@ -57,7 +58,7 @@ def _record(arm: SimulatedArm, playback: Playback, duration: float) -> Record:
     return Record(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-@pytest.mark.parametrize("mass", [0.0, 3.63])
+@pytest.mark.parametrize("mass", mark_slow([0.0, 3.63], but=[3.63]))
 def test_the_motion_is_played_within_limits_and_readings_wrap_as_the_vendor_s(robot: Robot, mass: float) -> None:
     arm, playback = _playback(robot, mass)
     record, limits = _record(arm, playback, 10.0), robot.limits

@@ -25,7 +25,7 @@ def momenta(run):
     return np.array(linear), np.array(angular), np.array(centre)
 
 
-@pytest.fixture(scope="module", params=["go2_show", "g1_show"])
+@pytest.fixture(scope="module", params=["go2_show", pytest.param("g1_show", marks=pytest.mark.slow)])
 def show(request):
     return request.getfixturevalue(request.param)
 

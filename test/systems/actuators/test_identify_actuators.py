@@ -392,7 +392,7 @@ def test_a_part_of_a_real_chirp_refutes_no_gains_that_the_whole_bears_out(shared
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("factor", [0.5, 2.0])
+@pytest.mark.parametrize("factor", mark_slow([0.5, 2.0], but=[2.0]))
 def test_a_real_robots_stiffness_that_is_off_leaves_no_values(shared_data: Any, factor: float) -> None:
     """Stiffness alone: the damping is as it is, so that no gain of both makes up for it."""
     log = read_actuator_table(shared_data / "go2_actuator_chirps" / "traj_4.npz", load_robot("go2").joint_names)

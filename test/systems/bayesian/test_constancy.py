@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from sysid_nodes.data.inertia import parameters_to_log_cholesky
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel
 from sysid_nodes.systems.bayesian import MechanismLog, identify
-from sysid_nodes.systems.bayesian.constancy import chance_of, changed_constants, step_between_blocks
+from sysid_nodes.systems.bayesian.constancy import Change, chance_of, changed_constants, step_between_blocks
 from sysid_nodes.systems.bayesian.mechanism import Motion
 from sysid_nodes.systems.bayesian.noise import Correlation
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
@@ -138,13 +139,50 @@ def test_a_change_that_is_told_worse_than_the_prior_is_none() -> None:
 
 
 def test_every_constant_that_is_tried_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two links and the friction of two joints; intervals allow for what one log in a hundred would show."""
+    """Two links and the friction of two joints; what one log in a hundred would show is said."""
     monkeypatch.setattr("sysid_nodes.systems.bayesian.constancy.chance_of", lambda _t: 0.0024)
     change = changed_constants(*minimum())
     assert change is not None
     assert change.chance == 4 * 0.0024
-    monkeypatch.setattr("sysid_nodes.systems.bayesian.constancy.chance_of", lambda _t: 0.0026)
+    assert change.words
+    monkeypatch.setattr("sysid_nodes.systems.bayesian.constancy.chance_of", lambda _t: 0.126)
     assert changed_constants(*minimum()) is None
+
+
+def shown_as(t: float, monkeypatch: pytest.MonkeyPatch) -> Change | None:
+    """The step of the minimum's log, had it been as clear as t."""
+
+    def dulled(score: Array, information: Array) -> Any:
+        found = step_between_blocks(score, information)
+        return found._replace(t=t * found.t / abs(largest.t))
+
+    found = [step_between_blocks(*of) for of in heard(monkeypatch)]
+    largest = max(found, key=lambda step: abs(step.t))
+    monkeypatch.setattr("sysid_nodes.systems.bayesian.constancy.step_between_blocks", dulled)
+    return changed_constants(*minimum())
+
+
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Array, Array]]:
+    """Scores of the constants that are tried, and their information."""
+    own: list[tuple[Array, Array]] = []
+    with monkeypatch.context() as patch:
+        name = "sysid_nodes.systems.bayesian.constancy.step_between_blocks"
+        patch.setattr(name, lambda *of: own.append(of) or step_between_blocks(*of))
+        changed_constants(*minimum())
+    return own
+
+
+def test_intervals_allow_for_changes_that_are_too_slight_to_be_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From what errors show in every other log (3.07 sigmas of four constants) on, at first by next to nothing."""
+    sizes = []
+    for t in (3.1, 4.2, 5.2):
+        with monkeypatch.context() as patch:
+            change = shown_as(t, patch)
+        assert change is not None
+        assert bool(change.words) == (t > 5.175)  # one in a hundred
+        sizes.append(float(np.trace(change.spread)))
+    assert sizes[:2] == pytest.approx([(1.0 - (3.071 / t) ** 2) * sizes[2] for t in (3.1, 4.2)], rel=0.02)
+    assert shown_as(3.05, monkeypatch) is None
 
 
 def test_a_short_log_is_not_cut_into_blocks() -> None:

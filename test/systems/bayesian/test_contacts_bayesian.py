@@ -204,7 +204,12 @@ def test_momentum_is_that_of_the_mass_matrix() -> None:
 @pytest.mark.parametrize(
     ("which", "words", "message"),
     [
-        ("leg", lambda run: stance_words(run, off=0.03), "'foot:universe' would have to pull"),
+        pytest.param(
+            "leg",
+            lambda run: stance_words(run, off=0.03),
+            "'foot:universe' would have to pull",
+            marks=pytest.mark.slow,
+        ),
         ("pendulum", lambda run: bounce_words(run, off=0.008), "stated at 0.349 s comes out at 0.34"),
         (
             "pendulum",

@@ -60,9 +60,11 @@ def test_honest_readings_are_believed(stages: int) -> None:
     ("stages", "change", "said"),
     [
         (LONG, scaled(0.4, 0.4), "times what the motion takes"),  # light links explain it, a power meter does not
-        (LONG, scaled(1.0, -1.0), "less than half of what was read at 'crank_motor'"),
+        pytest.param(
+            LONG, scaled(1.0, -1.0), "less than half of what was read at 'crank_motor'", marks=pytest.mark.slow
+        ),
         (SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'"),
-        (SHORT, swapped, "independent errors beside"),
+        pytest.param(SHORT, swapped, "independent errors beside", marks=pytest.mark.slow),
     ],
 )
 def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:

@@ -130,6 +130,7 @@ def test_a_motor_s_speed_is_no_better_known_than_both_joints() -> None:
     assert not turns(mechanism, log, at)[:, 1].any()
 
 
+@pytest.mark.slow
 def test_errors_that_follow_another_motor_are_told_of() -> None:
     """Readings of coupled gears, identified with the coupling and without."""
     coupled, alone = wrist(), wrist(())

@@ -58,6 +58,7 @@ def test_rows_that_are_not_counted_keep_their_weight() -> None:
     assert known.weight[3] == pytest.approx(1.345 / 9.0)
 
 
+@pytest.mark.slow
 def test_outliers_of_a_leg_do_not_count_as_noise() -> None:
     """2 % of all readings are off by 20 sigma: a tenth of the stages' means by nine."""
     record = spoil(CASES["2 % outliers"], leg_run(3, 2.0)[1], 3)

@@ -15,7 +15,8 @@ from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, pr
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search
 from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog
 from sysid_nodes.systems.bayesian.descent import Fitted, start_point, stated_noise, turns
-from sysid_nodes.systems.bayesian.mechanism import build_mechanism
+from sysid_nodes.systems.bayesian.initial_motion import differences
+from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.noise import pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.wiring import other_wiring
@@ -90,3 +91,40 @@ def test_drives_that_are_smaller_than_they_might_be_are_no_sign_of_another_scale
     """Twice the torques would make every one of them likelier, under a prior that knows nothing of them."""
     config = replace(VAGUE, inertia=replace(CONFIG.inertia, mass_sigma=1.0))
     assert said(stages, expected=config) == ""
+
+
+@cache
+def pressed(turned: int | None) -> str:
+    """Of a leg with motors at all joints, which press against each other until the knee's torques are turned round.
+
+    The torques of one joint are read turned round, or of none.
+    """
+    held, all_driven = CONFIG, replace(CONFIG, mechanism=replace(CONFIG.mechanism, passive=()))
+    true = build_mechanism(leg(), held, power=True)
+    record = leg_record(leg_of(true, prior_constants(true, np.random.default_rng(4))), 2.0, np.random.default_rng(4))
+    read, mechanism = leg_log(record, power=False), build_mechanism(leg(), all_driven, power=False)
+    start, rng = start_point(true, read, true.parameters.mean), np.random.default_rng(5)
+    x, moved = prior_constants(mechanism, rng), differences(start.q, read.step)
+    free = mechanism.torque(Motion(*moved, np.zeros((read.stages - 2, 2))), x)
+    knee = mechanism.closures.linearise(moved[0])[1][:, :, 3]
+    force = 2.0 * free[:, 3:] * knee / np.sum(knee**2, axis=1, keepdims=True)
+    torque = np.zeros((read.stages, leg().n))
+    torque[1:-1] = mechanism.torque(Motion(*moved, force), x)
+    torque += 0.05 * rng.standard_normal(torque.shape)
+    if turned is not None:
+        torque[:, turned] *= -1.0
+    log, none = replace(read, position=start.q, torque=torque), Search[Any]
+    at = replace(start, x=mechanism.parameters.mean)
+    noise = stated_noise(mechanism, all_driven)
+    problem = MechanismProblem(mechanism, log, noise, turns(mechanism, log, at))
+    return other_wiring(Fitted(problem, none, pool_stated(noise), None, True, start.q))  # type: ignore[arg-type]
+
+
+def test_joints_that_press_against_each_other_are_no_sign_of_another_way() -> None:
+    """What loops hold beside the motion is nobody's to predict, as of two feet that stand."""
+    assert pressed(None) == ""
+
+
+@pytest.mark.parametrize("joint", range(4))
+def test_torques_turned_round_of_joints_that_press_against_each_other(joint: int) -> None:
+    assert f"turned round at '{leg().joint_names[joint]}'" in pressed(joint)

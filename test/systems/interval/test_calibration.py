@@ -162,6 +162,28 @@ def test_a_calibrated_robot_weighs_what_it_then_carries(tmp_path: Path) -> None:
     assert width["calibrated"] < 0.5 * width["described"]
 
 
+def test_a_joint_whose_effort_shows_nothing_is_named(tmp_path: Path) -> None:
+    """The last joint of an arm without a load may rub so little that an effort which is not read looks the same."""
+    rng = np.random.default_rng(9)
+    arm, file = bare_arm(rng, UR10), tmp_path / "calibration.json"
+    run = unloaded_run(arm, rng)
+    unread = np.where(np.arange(6) == 5, 0.02 * rng.uniform(-1.0, 1.0, run.samples.tau.shape), run.samples.tau)
+    config, last = UR10, arm.robot.joint_names[-1]
+    small = replace(config.known_robot, coulomb=(10.0, 10.0, 10.0, 4.0, 4.0, 0.01), friction_relative=1.0)
+    small = replace(small, viscous=(8.0, 8.0, 8.0, 3.0, 3.0, 0.01), armature_relative=1.0)
+    config = replace(config, known_robot=small)
+    assert calibrate(arm.robot, UR10, [run]).unshown == ()
+    found = calibrate(arm.robot, config, [replace(run, samples=replace(run.samples, tau=unread))])
+    assert found.unshown == (last,)
+    save_calibration(found, file)
+    pipeline = IntervalPipeline(arm.robot, replace(config, calibration=str(file)))
+    said = " ".join(pipeline.assumptions())
+    assert f"efforts of {last} are measured torques" in said
+    assert "a factor that is constant in time and known to within 0 %" in said
+    stated = replace(config, noise=replace(config.noise, torque_absolute=(20.0, 20.0, 20.0, 20.0, 20.0, 1e4)))
+    assert calibrate(arm.robot, stated, [replace(run, samples=replace(run.samples, tau=unread))]).unshown == ()
+
+
 def test_the_bound_is_that_of_windows_the_fit_has_not_seen() -> None:
     """Of 24 windows 144 rows fit 84 unknowns: the residuals of the fit itself are far below the noise."""
     rng = np.random.default_rng(2)

@@ -7,7 +7,7 @@ import pytest
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.interval.config import SetMembershipConfig
-from sysid_nodes.systems.interval.contradiction import error_needed, explain
+from sysid_nodes.systems.interval.contradiction import error_needed, error_needed_at, explain
 from sysid_nodes.systems.interval.feasible_set import FeasibleSet
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, TORQUE_RELATIVE, MomentumRows
 from sysid_nodes.systems.interval.unknowns import Unknowns, identify_body
@@ -67,5 +67,15 @@ def test_the_error_that_data_need_is_found_by_hand() -> None:
     """Of readings .2 apart the one in the middle is .1 off; what the other causes stand for is not needed."""
     found = unknowns(KnownRobotConfig(offset_absolute=(5.0,)))
     alone = clash(found, [1.0, 1.2], {TORQUE_ABSOLUTE: 0.125})
-    assert error_needed(alone) == pytest.approx(0.1 / 0.125)
-    assert error_needed(clash(found, [1.0, 1.2], {TORQUE_ABSOLUTE: 0.125, TORQUE_RELATIVE: 0.05})) == pytest.approx(0.4)
+    assert error_needed(alone)[0] == pytest.approx(0.1 / 0.125)
+    both = clash(found, [1.0, 1.2], {TORQUE_ABSOLUTE: 0.125, TORQUE_RELATIVE: 0.05})
+    assert error_needed(both)[0] == pytest.approx(0.4)
+
+
+def test_unknowns_that_need_no_more_error_are_known_by_their_rows() -> None:
+    """The program's own optimum needs what it says, its tolerance aside, and any other point needs more."""
+    found = unknowns(KnownRobotConfig(offset_absolute=(5.0,)))
+    kept = clash(found, [1.0, 1.2, 1.1], {TORQUE_ABSOLUTE: 0.125})
+    share, xi = error_needed(kept)
+    assert error_needed_at(kept, xi) == pytest.approx(share, abs=1e-6)
+    assert error_needed_at(kept, np.zeros(len(xi))) > 1.05 * share

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +15,7 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.signals.windows import INCOMPLETE
 from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
-from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
+from sysid_nodes.systems.interval.missing_samples import MISSING, RESTAMPED, MissingSamples
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
@@ -117,3 +118,43 @@ def test_nor_does_a_calibration_take_it_for_granted(fields: dict[str, str], used
     unknowns = IntervalPipeline(PROBLEM.robot, config).unknowns
     rows = run_rows(PROBLEM.robot, config, Run(JointSamples(whole.names, *columns), 0.0, "run"), unknowns, least=1)
     assert len(rows.coefficients) == used
+
+
+def restamped_windows(change: Callable[[JointSamples], JointSamples]) -> list[bool]:
+    """Of four windows of .1 s of an arm in motion, as they come live; their errors are bounded together."""
+    samples = change(PROBLEM.samples(10.0 + np.arange(204) / 500.0))
+    ends = np.linspace(0, 200, 5).astype(np.intp)
+    live, stated = MissingSamples(), noise(model="window")
+    edges = np.stack([ends[:-1], ends[1:]], axis=1)
+    return [bool(live.violations(samples, edge, stated)[RESTAMPED][0]) for edge in edges[:, None]]
+
+
+def without(samples: JointSamples, lost: list[int], *, even: bool = True) -> JointSamples:
+    """Without some samples, and stamps as if there had been none."""
+    kept = np.delete(np.arange(len(samples)), lost)
+    t = samples.t[: len(kept)] if even else samples.t[kept]
+    return JointSamples(samples.names, t, samples.q[kept], samples.qd[kept], samples.tau[kept])
+
+
+@pytest.mark.parametrize("lost", [[75], [75, 76, 77]], ids=["one", "three"])
+def test_samples_that_are_lost_under_even_stamps_show_in_how_far_joints_went(lost: list[int]) -> None:
+    assert restamped_windows(lambda samples: without(samples, lost)) == [False, True, False, False]
+
+
+def late_stamp(samples: JointSamples) -> JointSamples:
+    """One stamp that is three quarters of a step late, as of a driver that was held up."""
+    return replace(samples, t=samples.t + np.where(np.arange(len(samples)) == 75, -0.0015, 0.0))
+
+
+def loose_velocities(samples: JointSamples) -> JointSamples:
+    """Velocities that are off by up to two thirds, as of a coarse encoder: then single steps tell nothing."""
+    return replace(samples, qd=samples.qd * np.random.default_rng(4).uniform(0.33, 1.0, (len(samples), 1)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda samples: samples, lambda samples: without(samples, [75], even=False), late_stamp, loose_velocities],
+    ids=["whole", "stamped", "late", "loose"],
+)
+def test_what_only_looks_like_it_is_not_taken_for_it(change: Callable[[JointSamples], JointSamples]) -> None:
+    assert not any(restamped_windows(change))

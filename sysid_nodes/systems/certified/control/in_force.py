@@ -17,8 +17,8 @@ CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
 
 
 def accepted_statuses(estimates: bool) -> tuple[Status, ...]:
-    """Status of bounds that count: those that are proven, and estimates where they are let in."""
-    return (*CLAIMED, Status.ESTIMATED) if estimates else CLAIMED
+    """Status of bounds that count: those that are proven, and estimates and doubtful ones where they are let in."""
+    return (*CLAIMED, Status.ESTIMATED, Status.DOUBTFUL) if estimates else CLAIMED
 
 
 class InForce:

@@ -44,6 +44,12 @@ class SearchConfig:
     spread: float = option(0.5, "first standard deviation, in units of the largest commands", minimum=1e-3)
     clips: int = option(4, "of a segment, by which its information is judged", minimum=1)
     draws: int = option(3, "robots drawn from the posterior that every candidate must not let fall", minimum=0)
+    limit: float = option(
+        0.0,
+        "time on the clock after which nothing more is sought and the robot stands; 0: none",
+        unit="s",
+        minimum=0.0,
+    )
     random: int = option(0, "random plans to compare with, vetted alike, which takes its time; 0: none", minimum=0)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -42,6 +43,12 @@ class Places:
     def take(self, which: IntArray) -> Places:
         """Of robots (B',) of these."""
         return Places(self.states[which], self.memory.take(which))
+
+    @classmethod
+    def join(cls, parts: Sequence[Places]) -> Places:
+        """Of all robots of these."""
+        memory = type(parts[0].memory).join([part.memory for part in parts])
+        return cls(np.concatenate([part.states for part in parts]), memory)
 
     @classmethod
     def after(cls, walks: Walks) -> Places:

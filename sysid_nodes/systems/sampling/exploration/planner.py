@@ -4,11 +4,13 @@
 Information adds up over segments, so a segment is sought that lowers the criterion most together with what is known
 and what the segments before it will tell. It is taken only if all robots drawn from the posterior have followed it
 unharmed and come to rest after it (`vetting`); those that were harmed are watched in the search from then on. Where no
-motion is fit the robot stands, which is vetted, too; a plan of nothing else is refused.
+motion is fit the robot stands, which is vetted, too; a plan of nothing else is refused. Commands that one segment had
+to make smaller are no larger in those after it.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +22,7 @@ from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior, Spread, Vetting
 from sysid_nodes.robots import Robot
 from sysid_nodes.rollouts import GAITS, commanded_policy
-from sysid_nodes.rollouts.shells import known_shell
+from sysid_nodes.rollouts.shells import Shell, known_shell
 from sysid_nodes.systems.sampling.config import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places, draw
@@ -28,7 +30,7 @@ from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, Curve
 from sysid_nodes.systems.sampling.exploration.forecast import Forecast
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
-from sysid_nodes.systems.sampling.exploration.vetting import Vetted, harmful, together, vet
+from sysid_nodes.systems.sampling.exploration.vetting import Conditions, Vetted, together, vet
 from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model, simulations
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -51,6 +53,7 @@ class _Course:
         known: told by it and by the first log.
         vettings: of its segments.
         scale: of the smallest commands that a segment had to take.
+        within: scale of the last segment that moves.
         moves: whether the robot does more than stand.
         refused: faults of the last segment that was not taken.
     """
@@ -60,6 +63,7 @@ class _Course:
     known: WalkInformation
     vettings: tuple[Vetting, ...]
     scale: float
+    within: float = 1.0
     moves: bool = False
     refused: tuple[str, ...] = ("every motion that was tried harms the estimated robot or one near it",)
 
@@ -103,21 +107,25 @@ class ExplorationPlanner:
         self.forecast = Forecast(
             sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), finer
         )
-        self._space = CurveSpace(config.commands.largest, [GAITS.index(name) for name in config.gaits], config.degree)
+        largest = np.minimum(config.commands.largest, policy.obeyed)
+        self._space = CurveSpace(largest, [GAITS.index(name) for name in config.gaits], config.degree)
+        self._conditions = Conditions(robot, Shell(whole), config.vetting.area, config.vetting.stop)
         self._search = SegmentSearch(
             self.crowd,
             self._space,
             config.segment,
             self._height,
-            lambda walks: harmful(walks, robot, config.vetting.area),
+            self._conditions,
             config.search,
         )
-        self._step = sampling.step
+        self._step, self._ends = sampling.step, np.inf
 
     def plan(self, progress: Progress | None = None) -> ExplorationPlan:
         """The plan, and whether it is fit (`vetting.faults`)."""
         tell = progress or (lambda _text, _done, _total: None)
+        self._ends = time.monotonic() + (self._config.search.limit or np.inf)
         own = self._course("planning", tell, None)
+        self._ends = np.inf
         count = 0 if own.unfit else self._config.search.random
         random = [self._course(f"random plan {k + 1}", tell, self._chance(k)) for k in range(count)]
         return self._make_plan(own, [self.simulate_plan(course.curves)[1] for course in random if not course.unfit])
@@ -148,10 +156,11 @@ class ExplorationPlanner:
         done, total = 0, count * (config.search.iterations + 2)
         for k in range(count):
 
-            def show(k: int = k) -> None:
+            def show(robots: int = 0, k: int = k) -> None:
                 nonlocal done
-                done = min(done + 1, total)
-                tell(f"{name}, segment {k + 1} of {count}", done, total)
+                done = min(done + (not robots), total)
+                vetted = f": vetted on {robots} of {len(self.crowd)} robots" if robots else ""
+                tell(f"{name}, segment {k + 1} of {count}{vetted}", done, total)
 
             course = self._segment(k, course, show, chance)
             if course.unfit:
@@ -159,35 +168,36 @@ class ExplorationPlanner:
         return course
 
     def _segment(
-        self, k: int, course: _Course, show: Callable[[], None], chance: np.random.Generator | None
+        self, k: int, course: _Course, show: Callable[[int], None], chance: np.random.Generator | None
     ) -> _Course:
         """With one more segment."""
         config, last = self._config, k == self._config.segments - 1
         before = course.curves.points[0, -1, :, -1] if k else np.zeros(5)
-        start, scale = Start(course.places, before, last), 1.0
+        start, scale = Start(course.places, before, last), course.within
         watched = list(range(1 + min(config.search.draws, config.vetting.draws)))
         for _ in range(config.vetting.attempts):
-            show()
+            if time.monotonic() > self._ends:
+                course = replace(course, refused=(f"{config.search.limit:g} s are over", *course.refused))
+                break
+            show(0)
             if chance is None:
                 judge = self.forecast.judge(course.known)
-                candidates = self._search.best(start, watched, judge, scale, config.seed + k, show)
+                candidates = self._search.best(start, watched, judge, scale, config.seed + k, lambda: show(0))
             else:
                 candidates = self._search.random(start, watched, scale, chance)
             while candidates:
-                vetted = self._vet(course, candidates[0])
+                vetted = vet(self.crowd, course.places, candidates[0].curves, self._conditions, show)
                 if not vetted.harmed.any():
-                    return replace(self._extend_course(course, candidates[0], vetted, scale), moves=True)
+                    taken = self._extend_course(course, candidates[0], vetted, scale)
+                    return replace(taken, within=scale, moves=True)
                 course = replace(course, refused=vetted.vetting.faults)
                 harmed = np.flatnonzero(vetted.harmed)[:_MORE].tolist()
                 watched = sorted({*watched, *harmed})
                 candidates = self._search.drop_harmful(candidates[1:], start, harmed)
             scale *= config.vetting.shrink
         still = Candidate(self._space.stop_segment(before, config.segment, self._height), np.inf)
-        return self._extend_course(course, still, self._vet(course, still), 0.0)
-
-    def _vet(self, course: _Course, candidate: Candidate) -> Vetted:
-        vetting = self._config.vetting
-        return vet(self.crowd, course.places, candidate.curves, self._robot, vetting.area, vetting.stop)
+        vetted = vet(self.crowd, course.places, still.curves, self._conditions, show)
+        return self._extend_course(course, still, vetted, 0.0)
 
     def _extend_course(self, course: _Course, candidate: Candidate, vetted: Vetted, scale: float) -> _Course:
         own, first = candidate.curves, np.zeros(1, dtype=np.int64)

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.rollouts import Walks
 from sysid_nodes.solvers.sampling.cma_es import minimise
 from sysid_nodes.systems.sampling.exploration.config import SearchConfig
 from sysid_nodes.systems.sampling.exploration.crowd import Crowd, Places
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, CurveSpace
-from sysid_nodes.systems.sampling.exploration.vetting import COARSE
+from sysid_nodes.systems.sampling.exploration.vetting import COARSE, Conditions
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -62,7 +61,7 @@ class SegmentSearch:
         crowd: robots that follow the candidates.
         space: of the curves.
         segment, height: duration [s], and height of the base [m].
-        harmed: (B,) whether walks do harm.
+        conditions: what no robot may do.
     """
 
     def __init__(
@@ -71,11 +70,11 @@ class SegmentSearch:
         space: CurveSpace,
         segment: float,
         height: float,
-        harmed: Callable[[Walks], npt.NDArray[np.bool_]],
+        conditions: Conditions,
         config: SearchConfig,
     ) -> None:
         self._crowd, self._space, self._config = crowd, space, config
-        self._segment, self._height, self._harmed = segment, height, harmed
+        self._segment, self._height, self._conditions = segment, height, conditions
 
     def best(
         self,
@@ -86,13 +85,13 @@ class SegmentSearch:
         seed: int,
         tell: Callable[[], None],
     ) -> list[Candidate]:
-        """Harmless candidates, those that tell most first."""
+        """Harmless candidates, those that tell most first; none if all of the bold ones do harm."""
         found: list[Candidate] = []
 
         def function(vectors: Array) -> Array:
             curves = self._curves(vectors, start, scale)
             walks = self._crowd.follow(*self._sides(start, watched, curves))
-            harmed = self._harmed(walks).reshape(-1, len(watched)).sum(axis=1)
+            harmed = self._conditions.judge(walks, COARSE).harmed.reshape(-1, len(watched)).sum(axis=1)
             costs = _REFUSED * (1.0 + harmed)
             kept = np.flatnonzero(harmed == 0)
             if len(kept):
@@ -103,9 +102,12 @@ class SegmentSearch:
             return np.asarray(costs)
 
         bold = self._space.draw_large(2 * self._config.population, np.random.default_rng(seed))
+        costs = function(bold)
+        if not found:  # smaller commands are worth more than a search among these
+            return []
         minimise(
             function,
-            bold[np.argmin(function(bold))],
+            bold[np.argmin(costs)],
             -np.ones(self._space.size),
             np.ones(self._space.size),
             spread=self._config.spread,
@@ -129,7 +131,7 @@ class SegmentSearch:
         points, gaits = (np.concatenate([getattr(c.curves, n) for c in candidates]) for n in ("points", "gaits"))
         curves = CommandCurves(points, gaits, self._segment, self._height)
         walks = self._crowd.follow(*self._sides(start, watched, curves), every=COARSE)
-        harmed = self._harmed(walks).reshape(len(candidates), -1).sum(axis=1)
+        harmed = self._conditions.judge(walks).harmed.reshape(len(candidates), -1).sum(axis=1)
         return [candidates[k] for k in np.flatnonzero(harmed == 0)]
 
     def _curves(self, vectors: Array, start: Start, scale: float) -> CommandCurves:

@@ -324,6 +324,7 @@ def _wider() -> tuple[np.ndarray, np.ndarray]:
         ((np.full(10, np.nan), np.full(10, np.nan)), Status.INCONSISTENT, StopReason.BOUNDS_INCONSISTENT),
         ((TIGHT.lower, TIGHT.upper), Status.INCONSISTENT, StopReason.BOUNDS_INCONSISTENT),
         ((TIGHT.lower, TIGHT.upper), Status.ESTIMATED, StopReason.BOUNDS_INVALID),
+        ((TIGHT.lower, TIGHT.upper), Status.DOUBTFUL, StopReason.BOUNDS_INVALID),
         ((TIGHT.upper, TIGHT.lower), Status.PROVEN, StopReason.BOUNDS_INVALID),
         ((np.full(10, np.nan), TIGHT.upper), Status.PROVEN, StopReason.BOUNDS_INVALID),
         ((TIGHT.lower, np.full(10, np.inf)), Status.PROVEN, StopReason.BOUNDS_INVALID),
@@ -351,10 +352,11 @@ def test_bounds_that_end_the_proof_are_braked_for(
     assert output.torque is not None
 
 
-def test_estimated_bounds_count_where_they_are_let_in() -> None:
+@pytest.mark.parametrize("status", [Status.ESTIMATED, Status.DOUBTFUL])
+def test_bounds_that_are_not_proven_count_where_they_are_let_in(status: Status) -> None:
     ride = Ride(estimates=True)
     first = ride.riding(0.3)
-    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.ESTIMATED)
+    assert not ride.controller.bounds(TIGHT.lower, TIGHT.upper, status)
     assert not ride.controller.offer(make_record(previous=first, previous_time=0.5, bounds=TIGHT))
     assert ride.controller.bounds(TIGHT.lower, TIGHT.upper, Status.INCONSISTENT) is StopReason.BOUNDS_INCONSISTENT
 

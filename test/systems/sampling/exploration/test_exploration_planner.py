@@ -25,7 +25,7 @@ from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
-from sysid_nodes.systems.sampling.exploration.vetting import vet
+from sysid_nodes.systems.sampling.exploration.vetting import Conditions, vet
 from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
@@ -80,6 +80,7 @@ def test_a_humanoid_is_planned_for_at_the_height_at_which_it_walks():
     assert not found.vetting.faults
     assert found.height == 0.72
     assert found.scale > 0.0, "it steps"
+    assert (np.abs(found.points[0]).max(axis=1) <= [0.3, 0.15, 0.4, 0.12, 0.12]).all(), "as far as it obeys"
     assert {row.name for row in found.spreads} >= {"mass", "centre_z", "Ixx"}
 
 
@@ -135,6 +136,7 @@ def test_a_robot_that_comes_to_harm_is_watched_and_another_segment_taken(monkeyp
     assert (found.points[0] != seen[0].points[0, 0]).any()
 
 
+@pytest.mark.slow
 def test_a_trained_policy_can_obey_in_place_of_the_scripted_one(tmp_path):
     pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -145,6 +147,7 @@ def test_a_trained_policy_can_obey_in_place_of_the_scripted_one(tmp_path):
     assert found.vetting.reach > 5.0 * planner(**{"commands.gaits": "stand"}).plan().vetting.reach, "it holds no place"
 
 
+@pytest.mark.slow
 def test_a_plan_by_chance_is_vetted_alike_and_another_one_for_every_number():
     own = planner(**{"commands.gaits": "stand"})
     first, second = own.random(0), own.random(1)
@@ -203,6 +206,36 @@ def test_where_every_robot_falls_there_is_no_fit_plan():
     options = {"vetting.attempts": 1, "search.iterations": 1, "commands.height": 0.2, "commands.gaits": "pronk"}
     found = planner(hopeless, **options).plan()
     assert any("fall" in fault or "stop" in fault for fault in found.vetting.faults)
+
+
+def test_when_its_time_is_over_nothing_more_is_sought():
+    found = planner(**{"search.limit": 1e-9}).plan()
+    assert found.gaits == ("stand",)
+    assert found.vetting.faults[0] == "1e-09 s are over"
+
+
+def test_where_all_bold_candidates_do_harm_smaller_ones_are_tried_at_once_and_no_larger_ones_later(monkeypatch):
+    tried = []
+
+    class Searches(SegmentSearch):
+        def best(self, start, watched, judge, scale, seed, _tell):
+            tried.append([scale, 0])
+            return super().best(start, watched, judge, scale, seed, self.count)
+
+        def count(self):
+            tried[-1][1] += 1
+
+    judge = Conditions.judge
+
+    def all_fall_that_are_fast(own, walks, every=1):
+        behaviour = judge(own, walks, every)
+        return replace(behaviour, fallen=behaviour.fallen | (tried[-1][0] > 0.5))
+
+    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.planner.SegmentSearch", Searches)
+    monkeypatch.setattr(Conditions, "judge", all_fall_that_are_fast)
+    found = planner(**{"duration": 2.0, "commands.gaits": "stand", "vetting.shrink": 0.3}).plan()
+    assert tried == [[1.0, 1], [0.3, 2], [0.3, 2]], "scales, and generations of candidates"
+    assert found.scale == 0.3
 
 
 def test_an_estimate_of_other_parameters_is_refused():

@@ -1,47 +1,57 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts on walks that are made up: robot by robot, in the segment and in the stop after it."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
 from sysid_nodes.robots import load_robot
-from sysid_nodes.rollouts import GAITS, Walks
+from sysid_nodes.rollouts import GAITS, GroundConfig, Walks, build_legged_mujoco
+from sysid_nodes.rollouts.policy import Memory
+from sysid_nodes.rollouts.shells import Shell, shell
+from sysid_nodes.systems.sampling.exploration.crowd import Places
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves, CurveSpace
-from sysid_nodes.systems.sampling.exploration.vetting import together, vet
+from sysid_nodes.systems.sampling.exploration.vetting import Conditions, together, vet
 
 ROBOT = load_robot("go2")
+MODEL = build_legged_mujoco(ROBOT, ROBOT.model.inertias.tolist()[1:], shell(ROBOT), GroundConfig(), timestep=0.002)
 SEGMENT = CurveSpace(np.ones(5), (1,), 3).stop_segment(np.zeros(5), 1.0, 0.29)
-AREA = 3.0
+CONDITIONS = Conditions(ROBOT, Shell(MODEL), 3.0, 0.5)
 
 
-def walks(**changed):
-    """Of three robots that stand well."""
-    states = np.zeros((3, 2, 37))
+def walks(count=3, **changed):
+    """Of robots that stand well."""
+    states, none = np.zeros((count, 2, 37)), np.zeros((count, 12))
     states[..., 2], states[..., 3], states[..., 7:19] = 0.29, 1.0, np.tile([0.0, 0.8, -1.6], 4)
-    own = Walks(states, np.zeros((3, 1, 12)), np.zeros((3, 12)), np.zeros((3, 12)), np.zeros(3, dtype=bool), None)
-    return replace(own, **changed)
+    fallen = np.zeros(count, dtype=bool)
+    return replace(Walks(states, none[:, None], none, none, fallen, Memory(fallen)), **changed)
 
 
 class MadeUp:
     """A crowd whose segment and stop are given."""
 
     def __init__(self, segment, stop):
-        self._walks, self.durations = [segment, stop], []
+        self._walks, self.followed = {1.0: segment, 0.5: stop}, []
 
     def __len__(self):
-        return 3
+        return len(self._walks[1.0].states)
 
-    def follow(self, _which, _places, _curves, duration, **_):
-        self.durations.append(duration)
-        return self._walks[len(self.durations) - 1]
+    def follow(self, which, places, curves, duration, **_):
+        assert len(which) == len(places.states) == len(curves.gaits)
+        self.followed.append((len(which), duration))
+        own = {f.name: getattr(self._walks[duration], f.name) for f in fields(Walks)}
+        return Walks(**{name: own[name].take(which) if name == "memory" else own[name][which] for name in own})
+
+
+def places(count):
+    return Places(np.zeros((count, 37)), Memory(np.zeros(count, dtype=bool)))
 
 
 def found(segment, stop):
     crowd = MadeUp(segment, stop)
-    vetted = vet(crowd, None, SEGMENT, ROBOT, AREA, 0.5)
-    assert crowd.durations == [1.0, 0.5]
+    vetted = vet(crowd, places(3), SEGMENT, CONDITIONS, lambda _: None)
+    assert crowd.followed == [(3, 1.0), (3, 0.5)]
     return vetted
 
 
@@ -51,6 +61,8 @@ def moved(part, robot, value):
         own["states"][robot, -1, 0] = value
     elif part == "joint":
         own["states"][robot, -1, 7] = value
+    elif part == "height":
+        own["states"][robot, -1, 2] = value
     else:
         own[part][robot] = value
     return walks(**own)
@@ -71,6 +83,7 @@ def test_robots_that_stand_well_are_not_harmed():
         ("joint", 3.0, "rad into its stop"),
         ("rate", 40.0, "faster than it may"),
         ("torque", 50.0, "N m more than it may"),
+        ("height", 0.16, "1 of 3 robots touch the ground with more than their feet"),  # knees are 0.15 m below the hips
     ],
 )
 def test_harm_in_the_segment_or_in_the_stop_is_seen_and_named(part, value, fault):
@@ -78,6 +91,20 @@ def test_harm_in_the_segment_or_in_the_stop_is_seen_and_named(part, value, fault
     for vetted in (found(bad, walks()), found(walks(), bad)):
         assert vetted.harmed.tolist() == [False, True, False]
         assert fault in vetted.vetting.faults[0]
+
+
+@pytest.mark.parametrize(("harmed", "seen"), [(3, [16]), (20, [16, 64]), (None, [16, 64, 20])])
+def test_no_more_robots_follow_what_does_harm_to_those_that_go_ahead(harmed, seen):
+    made = walks(100)
+    if harmed is not None:
+        made.fallen[harmed] = True
+    crowd, told = MadeUp(made, walks(100)), []
+    vetted = vet(crowd, places(100), SEGMENT, CONDITIONS, told.append)
+    assert told == np.cumsum(seen).tolist()
+    assert [count for count, duration in crowd.followed if duration == 1.0] == seen
+    assert np.flatnonzero(vetted.harmed).tolist() == ([] if harmed is None else [harmed])
+    assert vetted.vetting.draws == sum(seen) - 1
+    assert len(vetted.places.states) == sum(seen)
 
 
 def test_a_plan_is_as_good_as_its_worst_segment():
