@@ -28,6 +28,11 @@ class Status(IntEnum):
         """One sentence for people."""
         return _MESSAGES[self]
 
+    @property
+    def speaks_against_assumptions(self) -> bool:
+        """Whether the data contradict what was stated or use it up: findings then say what may be wrong."""
+        return self in (Status.INCONSISTENT, Status.DOUBTFUL)
+
 
 _MESSAGES = {
     Status.WAITING: "no complete window of data yet; the bounds are the prior's",

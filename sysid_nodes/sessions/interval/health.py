@@ -72,7 +72,7 @@ def judge(health: IntervalHealth) -> tuple[Level, str]:
     """Level and one sentence: the worst thing first."""
     if health.fault:
         return Level.ERROR, f"internal failure: {health.fault}"
-    if health.result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
+    if health.result.status.speaks_against_assumptions:
         return Level.ERROR, sentence(health.result, health.judgement.lines)
     if not health.active:
         return Level.OK, "inactive"

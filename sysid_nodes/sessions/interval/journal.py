@@ -46,7 +46,7 @@ class Journal:
             self._told = frozenset()
         elif not self._open() or (result.status is before and changed == known):
             return
-        elif result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
+        elif result.status.speaks_against_assumptions:
             self._told = frozenset(findings)  # the sentence has them
             self._log.error(f"{before.name} -> {result.status.name}: {sentence(result, findings)}")
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sysid_nodes.results import IdentificationResult, Status
+from sysid_nodes.results import IdentificationResult
 from sysid_nodes.results.identification import LEVEL
 
 
@@ -49,7 +49,7 @@ def sentence(result: IdentificationResult, findings: Sequence[str] = ()) -> str:
         result: state of knowledge.
         findings: problems of the data, one line each; added where the data contradict the assumptions or use them up.
     """
-    if result.status not in (Status.INCONSISTENT, Status.DOUBTFUL):
+    if not result.status.speaks_against_assumptions:
         return _likely(result) + result.status.message
     cause = f": {result.contradiction.sentence()}" if result.contradiction else ""
     return "; ".join([result.status.message + cause, *findings])

@@ -81,7 +81,7 @@ class IntervalSession:
         if not is_news(result, self._told):
             return None
         self._told = result
-        if result.status in (Status.INCONSISTENT, Status.DOUBTFUL):
+        if result.status.speaks_against_assumptions:
             self.judge()
         return result
 
