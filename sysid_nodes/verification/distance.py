@@ -151,9 +151,9 @@ def _displacement_bound(
     for j in range(shape.joint, fixed, -1):
         turn, place = places[j + 1]
         axis, between[j] = turn @ chain.axis[j], 1.0
-        slope[j] = np.abs((way * cross(axis, centre - place)).sum(axis=1))
+        slope[j] = np.abs(_dots(way, cross(axis, centre - place)))
         for generator in generators:
-            slope[j] += np.abs((way * cross(axis, generator)).sum(axis=1))
+            slope[j] += np.abs(_dots(way, cross(axis, generator)))
         longest += np.sqrt((chain.place[j] ** 2).sum())
     angle = error.weighted_sum(between) + parts.q_off @ between
     moved = error.along(slope) + (slope.T * parts.q_off).sum(axis=1) + 0.5 * angle**2 * longest
@@ -172,18 +172,23 @@ def separation(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) ->
     open_ = np.arange(len(centre))
     for _ in range(_STEPS):
         at, own, middle = point[open_], spread[open_], centre[open_]
-        length = np.sqrt((at**2).sum(axis=1))
+        length = np.sqrt(_dots(at, at))
         unit = at / np.maximum(length, 1e-12)[:, None]
         along = np.einsum("pgi,pi->pg", own, unit)
-        free = (middle * unit).sum(axis=1) - np.abs(along).sum(axis=1)
+        free = _dots(middle, unit) - np.einsum("pg->p", np.abs(along))
         better = (free > best[open_]) & (length > 1e-9)  # no direction, no bound
         way[open_[better]], best[open_[better]] = unit[better], free[better]
         # The corner of the difference that is least along the direction, and the nearest point on the way there.
         corner = middle - np.einsum("pg,pgi->pi", np.sign(along), own)
         ahead = corner - at
-        share = -(at * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300)
+        share = -_dots(at, ahead) / np.maximum(_dots(ahead, ahead), 1e-300)
         point[open_] = at + np.clip(share, 0.0, 1.0)[:, None] * ahead
         open_ = open_[(length - best[open_] > _CLOSE) & (best[open_] < FAR + one.radius + two.radius)]
         if not len(open_):
             break
     return best - one.radius - two.radius, way
+
+
+def _dots(one: Array, two: Array) -> Array:
+    """(P,) dot products of vectors (P, 3)."""
+    return np.asarray(np.einsum("pi,pi->p", one, two))
