@@ -12,7 +12,7 @@ STEP, RATE, N = 0.01, 5.0, 2
 
 
 def test_a_simulation_at_constant_acceleration_has_no_residuals():
-    """Semi-implicit Euler with velocities at instants and configurations half a step later; h^2 a / 8 is left of these."""
+    """Semi-implicit Euler with velocities at instants and configurations half a step later: h^2 a / 8 is left."""
     t = STEP * np.arange(6)
     rates = np.zeros((6, 6 + N))
     rates[:, 0], rates[:, 5], rates[:, 6] = RATE * t, 0.3, RATE * t
