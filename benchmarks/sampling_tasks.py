@@ -7,12 +7,13 @@ to the left, identified from its dance, walks that circle at 0.1, 0.3 and 0.1 m/
 a few numbers of a scripted controller are tuned by CMA-ES, by the paper's own measure of the task: scales and offsets
 of the commands to the walking controller, and of a jump the legs' extension, sweep, twist and time, without feedback.
 The same search with the same seed tunes both controllers, in models with the body's shape (knees touch the ground in a
-deep crouch); then they are tried once on the truth. For the identified robot a controller is tuned on the mean error of
-the estimate and of robots drawn from it: a jump that is right for one robot alone may be a fall of the next. `on the
-truth itself` is of a controller that the same search tunes there: no knowledge of the robot could make more of these
-numbers, and a task in which that gains nothing over the described robot cannot tell an identification from none. `no
-integral` is the walking controller without its integrals of height and tilt, which make up for a load that nobody told
-it about.
+deep crouch); then they are tried once on the truth. A walking controller computes the forces of its feet from the model
+that it is tuned in, as a policy that is trained there has it in its weights. For the identified robot a controller is
+tuned on the mean error of the estimate and of robots drawn from it: a jump that is right for one robot alone may be a
+fall of the next. `on the truth itself` is of a controller that the same search tunes there: no knowledge of the robot
+could make more of these numbers, and a task in which that gains nothing over the described robot cannot tell an
+identification from none. `no integral` is the walking controller without its integrals of height and tilt, which make
+up for a load that nobody told it about.
 """
 
 from __future__ import annotations
@@ -155,7 +156,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             float(task.mean_errors(world, numbers[None])[0])
             for world, numbers in zip((described, truth, *worlds), tuned, strict=True)
         ]
-        found = task.errors(truth, np.array(tuned))
+        found = [
+            float(task.errors(replace(truth, robot=world.robot), numbers[None])[0])
+            for world, numbers in zip((described, truth, *worlds), tuned, strict=True)
+        ]
         median = float(np.median(found[2:]))
         rows.append(
             (
@@ -164,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 f"{found[0]:.3f}",
                 f"{np.median(there[2:]):.3f}",
                 f"{median:.3f}",
-                f"{found[2:].max():.3f}",
+                f"{max(found[2:]):.3f}",
                 f"{median / found[0]:.2f}",
                 f"{found[1]:.3f}",
                 f"{found[1] / found[0]:.2f}",
@@ -190,15 +194,15 @@ def _worlds(robot: str, chosen: Namespace) -> list[World]:
     """The truth, the robot as described, and for each log the robots that it may be."""
     case, part = _LOGS[robot]
     config, options = CASES[case].setting()
-    truth = true_world(load_robot(robot), options)
-    unknowns = Unknowns(truth.robot, config.sampling)
-    found = [truth, model_world(truth.robot, config.sampling, [unknowns.column("guess")])]
+    nominal = load_robot(robot)
+    truth, unknowns = true_world(nominal, options), Unknowns(nominal, config.sampling)
+    found = [truth, model_world(nominal, config.sampling, [unknowns.column("guess")])]
     for seed in progress(range(chosen.seed, chosen.seed + chosen.seeds), f"identification, {robot}"):
         session, _ = simulated_session(part * chosen.duration, seed, config, **options)
         posterior = session.identify().posterior
         assert posterior is not None  # only the paper's method has none
         drawn = draw(posterior, unknowns, chosen.draws, np.random.default_rng(chosen.seed))
-        found.append(model_world(truth.robot, config.sampling, [posterior.values, *drawn]))
+        found.append(model_world(nominal, config.sampling, [posterior.values, *drawn]))
     return found
 
 

@@ -138,7 +138,7 @@ def test_smaller_steps_come_near_and_keep_the_times(simulations):
 
 
 def test_smaller_steps_begin_and_end_in_states_of_the_original_ones(simulations):
-    """A robot that flies at 1 m/s goes as far: configurations half a small step after velocities would be 0.75 mm off."""
+    """A robot that flies at 1 m/s goes as far; with configurations half a small step after velocities 0.75 mm less."""
     varied, job = variants(np.random.default_rng(4), 1), work(np.random.default_rng(4), 1)
     job.start[0, 2], job.start[0, 19] = 1.0, 1.0
     fine = build_legged_mujoco(ROBOT, ROBOT.model.inertias.tolist()[1:], (), GroundConfig(), timestep=STEP / 4)
