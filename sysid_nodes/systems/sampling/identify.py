@@ -24,6 +24,7 @@ from sysid_nodes.rollouts import (
     Simulations,
     build_legged_mujoco,
 )
+from sysid_nodes.rollouts.rotations import drift
 from sysid_nodes.rollouts.simulations import CAPACITY, GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
@@ -107,7 +108,7 @@ def simulations(
 def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive, parts: int = 2) -> FinerSimulations:
     """Of the robot that `nominal_model` is of, in parts of the step."""
     fine = nominal_model(robot, config, config.step / parts)
-    return FinerSimulations(simulations(fine, drive, config, _FEW), parts)
+    return FinerSimulations(simulations(fine, drive, config, _FEW), config.step, parts)
 
 
 def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
@@ -283,7 +284,9 @@ def _replay(log: MotionLog, config: SamplingConfig, setting: Setting, vector: Ar
     none = np.zeros((len(first), problem.coordinates.size))
     n = log.q.shape[1]
     shown = np.r_[0:3, 4:7, 3, 7 : 7 + n]  # MuJoCo's quaternions begin with w
-    nominal, identified = (problem.states(v, none)[..., shown] for v in (setting.unknowns.column("guess"), vector))
+    nominal, identified = (
+        drift(problem.states(v, none), -0.5 * log.step)[..., shown] for v in (setting.unknowns.column("guess"), vector)
+    )
     at = problem.instants
     measured = np.concatenate([log.position[at], np.roll(log.rotation[at], -1, axis=-1), log.q[at]], axis=-1)
     return ClipReplay(log.t[at], measured, nominal, identified)
