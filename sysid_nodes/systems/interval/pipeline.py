@@ -57,6 +57,9 @@ Array = npt.NDArray[np.float64]
 _HISTORY = 4000
 """Results kept at most."""
 
+_CLEAR = 4.0
+"""Standard deviations from which an effect that nobody stated is taken for seen."""
+
 
 class IntervalPipeline:
     """Identifies one body of one robot.
@@ -178,7 +181,7 @@ class IntervalPipeline:
         self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
     ) -> IdentificationResult:
         """From windows samples[first..last], (W, 2), to a result."""
-        start, tightened = self._clock(), False
+        start, tightened, fitted = self._clock(), False, False
         ids, edges = self._count.accept(samples, edges, self._violations(samples, edges))
         if edges.size:
             joined, all_edges, before = self._spans.join(samples, edges)
@@ -186,7 +189,7 @@ class IntervalPipeline:
             draft = self._builder.draft(joined, all_edges)
             about = self.result.nominal
             if self._method.contradiction is None:
-                self._estimator.add(select(draft.rows, slice(before, None)))
+                fitted = self._estimator.add(select(draft.rows, slice(before, None)), draft.windows.posture[before:])
                 if thorough:  # a long step: its own estimate is better than the one before it
                     about = self._method.nominal(self._estimator)
             about = np.where(np.isfinite(about), about, self.config.prior.bounds.centre)
@@ -198,7 +201,7 @@ class IntervalPipeline:
             tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
             self._archive.add(single)
         if edges.size:
-            self._weigh(float(samples.t[-1]))
+            self._weigh(float(samples.t[-1]), fitted=fitted)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
@@ -275,25 +278,46 @@ class IntervalPipeline:
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
 
-    def _weigh(self, t: float) -> None:
-        """Notes, once and for all, that the data need more torque error than any of the calibration's own runs.
+    def _weigh(self, t: float, *, fitted: bool) -> None:
+        """Notes, once and for all, that the data do not look like the calibration's.
+
+        Args:
+            t: now [s].
+            fitted: whether there is a new statistical fit.
+        """
+        if self.calibration is None or self.doubt is not None:
+            return
+        line = self._judge_margin(self.calibration.margin)
+        if not line and fitted and self._method.contradiction is None:
+            line = self._judge_effects(self.calibration)
+        if line:
+            self.doubt = Finding("margin", ALL_JOINTS, t, f"{line}, and the bounds may miss the truth")
+
+    def _judge_margin(self, margin: float) -> str:
+        """What to say where the data need more torque error than any of the calibration's own runs.
 
         Bounds hold as long as no error is larger than those times the margin. But errors that those runs did not have
         are seldom noise: what bends with the load or rubs the more for it pushes the bounds off the truth long before
         the data contradict them.
         """
-        if self.calibration is None or self.doubt is not None:
-            return
-        usual = 1.0 / self.calibration.margin
+        usual = 1.0 / margin
         needed = min(self._method.error_needed(usual), 1.0)
         if not needed > usual:
-            return
-        line = (
+            return ""
+        return (
             f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
             f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
-            "friction that grows with it, a cable, a tilted base), and the bounds may miss the truth"
+            "friction that grows with it, a cable, a tilted base)"
         )
-        self.doubt = Finding("margin", ALL_JOINTS, t, line)
+
+    def _judge_effects(self, calibration: Calibration) -> str:
+        """What to say where what the fit leaves over looks like an effect that nobody stated."""
+        found = self._estimator.clearest_effect(
+            self.chain, calibration.coupling, with_load=calibration.transmitted is None
+        )
+        if found is None or found.sigmas < _CLEAR:
+            return ""
+        return f"the torques look like {found.name}, {found.sigmas:.1f} standard deviations from none"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
