@@ -124,7 +124,9 @@ class Arm:
         n, known = self.robot.n, CONFIG.known_robot
         scale = 1.0 + 0.6 * known.inertia_relative * rng.uniform(-1.0, 1.0, n)
         nominal = [self.robot.model.inertias[k + 1] for k in range(n)]
-        self._bodies = [pinocchio.Inertia(b.mass * s, b.lever, b.inertia * s) for b, s in zip(nominal, scale, strict=True)]
+        self._bodies = [
+            pinocchio.Inertia(b.mass * s, b.lever, b.inertia * s) for b, s in zip(nominal, scale, strict=True)
+        ]
 
         def draw(centre: object, relative: float) -> Array:
             return np.asarray(np.array(centre) * (1.0 + 0.9 * relative * rng.uniform(-1.0, 1.0, n)))
@@ -142,7 +144,7 @@ class Arm:
         """A log of random sines [s]. Raises RuntimeError where the simulation runs away."""
         rng, friction = self._rng, 1.0 - (untold.drift if load is not None else 0.0)
         plant = _Plant(self, untold, load, friction)
-        t = np.arange(int(duration / _STEP)) * _STEP
+        t: Array = np.arange(int(duration / _STEP), dtype=np.float64) * _STEP
         q, qd, qdd = SineMotion.random(rng, self.robot.n)(t[::_CONTROL])
         angles = rng.uniform(0.0, 2.0 * np.pi, self.robot.n)
         plant.place(q[0], qd[0])

@@ -37,9 +37,7 @@ def _since(**ranges: tuple[float, float]) -> Draw:
     return partial(_draw, since=True, ranges=ranges)
 
 
-def _draw(
-    rng: np.random.Generator, *, since: bool, ranges: dict[str, tuple[float, float]]
-) -> tuple[Untold, Untold]:
+def _draw(rng: np.random.Generator, *, since: bool, ranges: dict[str, tuple[float, float]]) -> tuple[Untold, Untold]:
     untold = Untold(**{name: float(rng.uniform(*between)) for name, between in ranges.items()})
     return (Untold() if since else untold), untold
 
@@ -47,8 +45,9 @@ def _draw(
 EFFECTS: dict[str, tuple[str, Draw]] = {
     "none": ("none", _both()),
     "bend": ("joints bend, 1 to 20 mrad", _both(bend=(0.001, 0.02))),
-    "gain": ("torques read up to 5 % too much or too little", _both(gain=(-0.05, 0.05))),
-    "gain_since": ("the same, since the calibration", _since(gain=(-0.05, 0.05))),
+    "gain": ("torques read up to 2 % too much or too little, as is assumed", _both(gain=(-0.02, 0.02))),
+    "gain_beyond": ("torques read 2 to 5 % too much", _both(gain=(0.02, 0.05))),
+    "gain_since": ("up to 5 %, since the calibration", _since(gain=(-0.05, 0.05))),
     "cable": ("springs across joints", _both(cable=(0.005, 0.1))),
     "tilt": ("base tilted by up to 50 mrad", _both(tilt=(0.002, 0.05))),
     "tilt_since": ("the same, since the calibration", _since(tilt=(0.002, 0.05))),

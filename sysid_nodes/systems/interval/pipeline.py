@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
@@ -231,8 +232,8 @@ class IntervalPipeline:
         return replace(
             self.result,
             nominal=self._method.nominal(estimator),
-            estimate=self._statistics(estimator),
-            costs=self._method.costs(),
+            estimate=self._statistics(estimator, self._claimed(self.result.status)),
+            costs={} if self.result.status is Status.UNWEIGHED else self._method.costs(),
             samples_rejected=rejected,
         )
 
@@ -244,8 +245,12 @@ class IntervalPipeline:
         stated = self.noise.torque_relative / np.sqrt(3.0)
         return before_any_data(self.unknowns, np.where(self.noise.itemised, stated, LOAD_FRICTION))
 
-    def _statistics(self, estimator: StatisticalEstimator) -> Estimate | None:
-        return estimator.estimate(self._method.bounds) if self._method.certified and self._count.used else None
+    def _statistics(self, estimator: StatisticalEstimator, bounds: Bounds) -> Estimate | None:
+        return estimator.estimate(bounds) if self._method.certified and self._count.used else None
+
+    def _claimed(self, status: Status) -> Bounds:
+        """The method's bounds; the prior while too little was weighed for them to be relied on."""
+        return self.config.prior.bounds if status is Status.UNWEIGHED else self._method.bounds
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
         """Changes live options; new noise bounds hold for the windows to come, and `assumptions` names the old.
@@ -333,13 +338,15 @@ class IntervalPipeline:
         """Makes the method's bounds the result, and part of the history if they are news."""
         excitation = self._meter.measure()
         status = self._status(blind=bool(excitation.blind))
+        tightened = tightened and status is not Status.UNWEIGHED
         if status is Status.INCONSISTENT:
             nominal = lower = upper = np.full(10, np.nan)
             estimate = None
         else:
-            lower, upper = self._method.bounds.lower, self._method.bounds.upper
+            bounds = self._claimed(status)
+            lower, upper = bounds.lower, bounds.upper
             nominal = self._method.nominal(self._estimator)
-            estimate = self._statistics(self._estimator)
+            estimate = self._statistics(self._estimator, bounds)
         is_news = tightened or status is not self.result.status
         self.result = IdentificationResult(
             status=status,
@@ -398,6 +405,8 @@ class IntervalPipeline:
             return Status.ESTIMATED
         if self.doubt is not None:
             return Status.DOUBTFUL
+        if self.calibration is not None and self._count.accepted < self.config.weigh_first:
+            return Status.UNWEIGHED
         return Status.NOT_EXCITED if blind else Status.PROVEN
 
     def _remember(self, result: IdentificationResult) -> None:

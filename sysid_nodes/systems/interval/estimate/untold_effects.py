@@ -29,7 +29,7 @@ _STEP = 1e-4
 """Of positions, for differences of the torque that holds them [rad or m]; rounding leaves eight digits."""
 
 _TILT, _BEND, _SCALE = 0.1, 0.05, 0.1
-"""Sizes that are possible, one standard deviation: a tilt [rad], a bend under the largest torque [rad or m], a scale."""
+"""Sizes that are possible, one sigma: a tilt [rad], a bend under the largest torque [rad or m], a scale."""
 
 TILT, BEND, SPRING, SCALE, LOAD = (
     "a tilted base",

@@ -79,8 +79,8 @@ class WindowModel:
 
     def select(self, at: npt.NDArray[np.intp]) -> WindowModel:
         """Some of the windows."""
-        parts = (self.coefficients, self.unsure, self.load, self.posture)
-        return WindowModel(self.joints, self.body, *(part[at] for part in parts))
+        kept = self.coefficients[at], self.unsure[at], self.load[at], self.posture[at]
+        return WindowModel(self.joints, self.body, *kept)
 
     @property
     def gains(self) -> slice:
