@@ -151,6 +151,7 @@ def calibrate(
         coupling=coupling,
         sum_shares=shares,
         unshown=_unshown(robot, config.noise, rows, rms),
+        speed=np.max([np.abs(run.samples.qd).max(axis=0) for run in runs if run.mass == 0.0], axis=0),
     )
 
 

@@ -58,6 +58,9 @@ Array = npt.NDArray[np.float64]
 _HISTORY = 4000
 """Results kept at most."""
 
+_FASTER, _SLOWEST = 1.2, 1e-3
+"""Times as fast as in the calibration that are worth a word, and the slowest speed that they are of [rad/s or m/s]."""
+
 _CLEAR = 4.0
 """Standard deviations from which an effect that nobody stated is taken for seen."""
 
@@ -136,6 +139,7 @@ class IntervalPipeline:
         )
         self._archive = TorqueArchive(self.unknowns)
         self.doubt: Finding | None = None
+        self._speed = np.zeros(self.robot.n)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()
         self.history: list[IdentificationResult] = []
@@ -202,6 +206,7 @@ class IntervalPipeline:
             tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
             self._archive.add(single)
         if edges.size:
+            self._speed = np.maximum(self._speed, np.abs(samples.qd).max(axis=0))
             self._weigh(float(samples.t[-1]), fitted=fitted)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
@@ -296,7 +301,18 @@ class IntervalPipeline:
         if not line and fitted and self._method.contradiction is None:
             line = self._judge_effects(self.calibration)
         if line:
-            self.doubt = Finding("margin", ALL_JOINTS, t, f"{line}, and the bounds may miss the truth")
+            line = f"{line}{self._faster(self.calibration)}, and the bounds may miss the truth"
+            self.doubt = Finding("margin", ALL_JOINTS, t, line)
+
+    def _faster(self, calibration: Calibration) -> str:
+        """That joints move faster than when calibrated, for errors of torque grow with the speed; else empty."""
+        if calibration.speed is None:
+            return ""
+        times = self._speed / np.maximum(calibration.speed, _SLOWEST)
+        k = int(times.argmax())
+        if times[k] < _FASTER:
+            return ""
+        return f" ({self.robot.joint_names[k]} moves {times[k]:.1f} times as fast as it did when it was calibrated)"
 
     def _judge_margin(self, margin: float) -> str:
         """What to say where the data need more torque error than any of the calibration's own runs.

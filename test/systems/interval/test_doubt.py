@@ -16,7 +16,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.results import Status
 from sysid_nodes.systems.interval.calibration import Run, calibrate
-from sysid_nodes.systems.interval.calibration_file import save_calibration
+from sysid_nodes.systems.interval.calibration_file import load_calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.untold_effects import BEND, SCALE, SPRING, TILT
 from sysid_nodes.systems.interval.estimate.untold_effects import LOAD as WITH_LOAD
@@ -93,6 +93,24 @@ def test_bounds_are_doubted_before_the_data_contradict_them(arm: Problem, config
     assert pipeline.identify(changed(arm, run(arm).samples, TILT)).status is Status.DOUBTFUL
     assert pipeline.doubt is not None
     assert pipeline.doubt.message.startswith("the torques look like a tilted base, ")
+
+
+def test_a_doubt_names_a_joint_that_moves_faster_than_when_calibrated(
+    arm: Problem, config: IntervalIdentifierConfig, tmp_path: Path
+) -> None:
+    found = load_calibration(config.calibration)
+    assert found.speed is not None
+    samples = run(arm).samples
+    moved = np.abs(samples.qd).max(axis=0)
+    slow = found.speed.copy()
+    slow[3] = moved[3] / 2.5
+    slow[:3], slow[4:] = moved[:3], moved[4:]
+    save_calibration(replace(found, speed=slow), tmp_path / "c.json")
+    wide = replace(config.noise, torque_factor=20.0)
+    pipeline = IntervalPipeline(arm.robot, replace(config, calibration=str(tmp_path / "c.json"), noise=wide))
+    pipeline.identify(changed(arm, samples, TILT))
+    assert pipeline.doubt is not None
+    assert "(wrist_1_joint moves 2.5 times as fast as it did when it was calibrated)" in pipeline.doubt.message
 
 
 def test_bounds_are_the_priors_until_enough_windows_were_weighed(
