@@ -38,7 +38,8 @@ def _since(**ranges: tuple[float, float]) -> Draw:
 
 
 def _draw(rng: np.random.Generator, *, since: bool, ranges: dict[str, tuple[float, float]]) -> tuple[Untold, Untold]:
-    untold = Untold(**{name: float(rng.uniform(*between)) for name, between in ranges.items()})
+    sizes: dict[str, Any] = {name: float(rng.uniform(*between)) for name, between in ranges.items()}
+    untold = Untold(**sizes)
     return (Untold() if since else untold), untold
 
 
