@@ -56,7 +56,7 @@ CONFIG = IntervalIdentifierConfig(
     ),
     set_membership=SetMembershipConfig(max_rows=800),
 )
-"""What is stated of the arm."""
+"""Everything that is stated of the arm."""
 
 _STEP, _CONTROL, _LOG = 0.0005, 4, 16
 _BANDWIDTH = 2.0 * np.pi * 6.0

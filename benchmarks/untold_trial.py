@@ -85,7 +85,7 @@ def simulate(effect: str, seed: int) -> Logs:
 
 
 def run(effect: str, seed: int) -> dict[str, Any]:
-    """What was claimed, and whether it was true."""
+    """The claims of one draw, and whether they were true."""
     logs = simulate(effect, seed)
     return judge(logs, calibrate(logs.arm.robot, CONFIG, [Run(logs.unloaded, 0.0, "unloaded")]))
 

@@ -315,7 +315,7 @@ class IntervalPipeline:
         return f" ({self.robot.joint_names[k]} moves {times[k]:.1f} times as fast as it did when it was calibrated)"
 
     def _judge_margin(self, margin: float) -> str:
-        """What to say where the data need more torque error than any of the calibration's own runs.
+        """Says that the data need more torque error than any of the calibration's own runs, or nothing.
 
         Bounds hold as long as no error is larger than those times the margin. But errors that those runs did not have
         are seldom noise: what bends with the load or rubs the more for it pushes the bounds off the truth long before
@@ -332,7 +332,7 @@ class IntervalPipeline:
         )
 
     def _judge_effects(self, calibration: Calibration) -> str:
-        """What to say where what the fit leaves over looks like an effect that nobody stated."""
+        """Says what effect that nobody stated the residuals of the fit look like, or nothing."""
         found = self._estimator.clearest_effect(
             self.chain, calibration.coupling, with_load=calibration.transmitted is None
         )

@@ -112,7 +112,7 @@ class StatisticalEstimator:
         return due
 
     def clearest_effect(self, chain: Chain, coupling: Array | None, *, with_load: bool) -> Effect | None:
-        """What nobody stated and the last fit's windows show most clearly, see `clearest_effect`."""
+        """The effect that nobody stated and the last fit's windows show most clearly, see `clearest_effect`."""
         if self._fit is None:
             return None
         return clearest_effect(chain, WindowModel.join(self._windows), self._fit, coupling, with_load=with_load)
