@@ -216,8 +216,8 @@ def gen3(folder: Path, report: Report) -> None:
         _compare(report, robot, {f"log {j + 1}": fits.errors(logs[j]) for j in others})
     report.section("Gen3: which side of the gears")
     report.text(
-        "Rotors' inertia [kg m2] and its 95 % interval, the prior's sigma being 5 for all, by joint. Torques may be late "
-        "by some tenths of a second, and a robust loss weighs positions, whose stamps are not even."
+        "Rotors' inertia [kg m2] and its 95 % interval, the prior's sigma being 5 for all, by joint. Torques may be "
+        "late by some tenths of a second, and a robust loss weighs positions, whose stamps are not even."
     )
     wide = replace(
         config,

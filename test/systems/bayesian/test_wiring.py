@@ -14,11 +14,12 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search
 from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog
-from sysid_nodes.systems.bayesian.descent import Fitted, start_point, stated_noise, turns
+from sysid_nodes.systems.bayesian.descent import Fitted, start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.noise import pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.turning import turns
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
