@@ -39,7 +39,7 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
-from sysid_nodes.systems.bayesian.wiring import other_wiring
+from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -84,8 +84,9 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read)
     if before is None and not wrong:
-        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "")
-        wrong = tuple(words for words in said if words)
+        wiring = other_wiring(fitted) if status.trusted else Wiring()
+        wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
+        findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
     if wrong:
