@@ -171,7 +171,7 @@ def separation(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) ->
     squares = [max(float(g @ g), 1e-300) for g in (*one.generators, *two.generators)]
     spread = np.array(generators).reshape(-1, *centre.shape)
     best, way = np.full(len(centre), -np.inf), np.zeros_like(centre)
-    # Of the parts that are still open: their numbers, middle and generators of the difference, weights and nearest point.
+    # Of the parts that are still open: the difference's middle and generators, their weights, its nearest point.
     open_, middle, own = np.arange(len(centre)), centre, spread
     weight, point = np.zeros(spread.shape[:2]), centre.copy()
     for _ in range(_STEPS):
