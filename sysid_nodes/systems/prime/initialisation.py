@@ -10,8 +10,17 @@ import numpy.typing as npt
 
 from sysid_nodes.models.contact_motion import contact_motion
 from sysid_nodes.models.floating_base import contact_kinematics
-from sysid_nodes.models.rotations import quaternion_exp, quaternion_inverse, quaternion_log, quaternion_product
+from sysid_nodes.models.rotations import (
+    quaternion_exp,
+    quaternion_inverse,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_product,
+)
+from sysid_nodes.sensors.accelerometer import accelerometer
+from sysid_nodes.sensors.sensor import States
 from sysid_nodes.signals.samples import Samples
+from sysid_nodes.systems.prime.first_height import first_heights
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -48,7 +57,7 @@ def initial_configurations(
     heading = float(theta[model.parameters.sensors.get("imu_orientation", slice(0, 0))].sum())
     turns = "gyroscope" in samples
     q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, pose[3:], heading, turns=turns)
-    q[:, :3] = _base_positions(model, q, mocap, pose[:3])
+    q[:, :3] = _base_positions(model, q, mocap, samples.get("accelerometer"), pose[:3])
     return q
 
 
@@ -112,13 +121,14 @@ _REACH = 7
 """Stages to both sides that a smoothed first guess looks at."""
 
 
-def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
+def _base_positions(
+    model: Model, q: Array, mocap: Samples | None, felt: Samples | None, before: Array
+) -> Array:
     """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
 
     Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
-    height is not summed up, or every change of feet would add to it: some time from the mocap's readings the lowest
-    foot touches, at the height of the ground that they saw. Up to then it is let down from where they saw it last: a
-    stage put on the ground beside one in the air seems to be thrown up, by forces that no reading there speaks against.
+    height is not summed up, or every change of feet would add to it: where a leg bears the base the lowest foot touches,
+    at the height of the ground that the poses saw (first_height.py).
     """
     plane = model.law.plane
     normal, tangents = plane.axes[0], plane.axes[1:]
@@ -130,17 +140,28 @@ def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array
     velocity = np.concatenate([velocity[:1], velocity, velocity[-1:]])
     moved = 0.5 * model.config.step * (velocity[1:] + velocity[:-1])
     along = np.concatenate([np.zeros((1, 2)), np.cumsum(moved, axis=0)])
-    height = -lowest[:, 0]
+    height = plane.height - lowest[:, 0]
+    seen: tuple[npt.NDArray[np.int64], Array] = (np.zeros(0, dtype=np.int64), np.zeros(0))
     if mocap is None or not len(mocap):
         along += before @ tangents.T
     else:
-        seen = mocap.values[:, :3]
-        along += _interpolate_missing(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
-        above = seen @ normal - plane.height - height[mocap.steps]
-        stands_at = np.quantile(above, _STANDING)
-        known = [mocap.steps[0] - _FLIGHT, *mocap.steps, mocap.steps[-1] + _FLIGHT]
-        height += np.interp(np.arange(len(q)), known, [stands_at, *above, stands_at])
-    return np.asarray(along @ tangents + (plane.height + height)[:, None] * normal)
+        along += _interpolate_missing(mocap.steps, mocap.values[:, :3] @ tangents.T - along[mocap.steps], len(q))
+        seen = mocap.steps, mocap.values[:, :3] @ normal
+        height += np.quantile(seen[1] - height[mocap.steps], _STANDING)
+    height = first_heights(height, seen, _rising(model, q, felt, normal), model.config.step)
+    return np.asarray(along @ tangents + height[:, None] * normal)
+
+
+def _rising(
+    model: Model, q: Array, samples: Samples | None, normal: Array
+) -> tuple[npt.NDArray[np.int64], Array]:
+    """Stages (K,) with an accelerometer's reading, and its link's acceleration (K,) along the normal [m/s2]."""
+    if samples is None or not len(samples):
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    sensor = accelerometer(model.robot, model.config.sensors.accelerometer)
+    states = States(q[samples.steps], np.zeros((len(samples), model.base.nv)))
+    force = np.einsum("kij,kj->ki", quaternion_matrix(sensor.frame.pose(states).quaternion), samples.values)
+    return samples.steps, (force + sensor.gravity) @ normal
 
 
 _LOW = 3e-3
@@ -148,6 +169,3 @@ _LOW = 3e-3
 
 _STANDING = 0.3
 """Share of the stages that a robot stands at least: it never is below the ground, but in flight above it."""
-
-_FLIGHT = 30
-"""Stages from the mocap's nearest reading after which the robot is on the ground, if it was in the air there."""
