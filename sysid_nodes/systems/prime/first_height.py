@@ -27,7 +27,7 @@ def first_heights(stood: Array, seen: tuple[Steps, Array], rising: tuple[Steps, 
     count = len(stood)
     bears, bend, acceleration = np.full(count, 1.0 / _UNKNOWN), np.full(count, step**-2 / _ANY), np.zeros(count)
     steps, upward = rising
-    bears[steps] = np.where(upward > -_FALLS, 1.0 / _TOUCHES, 0.0)
+    bears[steps] = np.where(upward > -FALLS, 1.0 / _TOUCHES, 0.0)
     bend[steps], acceleration[steps] = step**-2 / _FELT, upward
     diagonals = np.zeros((3, count))  # of the normal equations: the second, the first and the main one
     diagonals[2] = bears**2
@@ -46,8 +46,8 @@ def first_heights(stood: Array, seen: tuple[Steps, Array], rising: tuple[Steps, 
     return np.asarray(solveh_banded(diagonals, right))
 
 
-_FALLS = 5.0
-"""Downward acceleration of a base that no leg bears [m/s2]: half of gravity, between those of a walk and of a flight."""
+FALLS = 5.0
+"""Downward acceleration of a base that no leg bears [m/s2]: half of gravity, between a walk's and a flight's."""
 
 _SEEN, _TOUCHES, _UNKNOWN = 2e-3, 3e-3, 3e-2
 """Standard deviations of a height: that is seen, of a base that is borne, and of one that may be [m]."""

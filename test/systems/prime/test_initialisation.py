@@ -51,13 +51,16 @@ def test_a_robot_lands_where_no_mocap_sees_it(drop: LeggedLog) -> None:
 
 
 def test_without_accelerometer_a_robot_is_let_down(drop: LeggedLog) -> None:
-    """From where the mocap saw it last, in the air: a third of a second later it is on the ground, no sooner at once."""
+    """From where the mocap saw it last in the air, not at once, to where it stood later on."""
     samples = {name: one for name, one in drop.steps.samples.items() if name != "accelerometer"}
-    samples["mocap_pose"] = between(samples["mocap_pose"], 0, 8)
+    mocap = samples["mocap_pose"]
+    kept = (mocap.steps <= 8) | (mocap.steps >= 50)
+    samples["mocap_pose"] = Samples(mocap.steps[kept], mocap.values[kept], mocap.weights[kept])
     found = initial_configurations(build_model(drop.robot, simulated_config()), samples, len(drop.q))[:, 2]
-    assert np.all(np.abs(found - drop.q[:, 2])[:9] < 0.01)
-    assert 0.01 < found[10] - drop.q[40:, 2].min()
-    assert np.all(np.abs(found - drop.q[:, 2])[40:] < 0.01)
+    wrong = np.abs(found - drop.q[:, 2])
+    assert np.all(wrong[:9] < 0.015)
+    assert found[10] > found[50] + 0.05
+    assert np.all(wrong[30:] < 0.015)
 
 
 def test_a_swapped_marker_is_not_believed_where_nothing_flew(drop: LeggedLog) -> None:
