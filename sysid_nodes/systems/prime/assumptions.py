@@ -10,16 +10,12 @@ def assumptions(config: PrimeConfig) -> tuple[str, ...]:
     """Of a configuration. How far off estimates were where such a thing was false: docs/prime/index.md."""
     ground = "the ground is one plane" if config.contact.foothold_sigma == 0.0 else "footholds lie about one plane"
     outside = (
-        ()
-        if config.process.asks_outside
-        else (
-            "nothing but the ground and its weight acts on the robot: a steady force, as of a cable or a rope, is taken for"
-            " a lean and another centre of mass (prime.process.outside_force)",
-        )
+        "nothing but the ground and its weight acts on the robot: a steady force, as of a cable, is taken for a lean and"
+        " another centre of mass (prime.process.outside_force)"
     )
     return (
         f"{ground}, and friction is at most prime.contact.friction",
-        *outside,
+        *(() if config.process.asks_outside else (outside,)),
         "nothing that the robot carries swings or shifts",
         "the IMU sits on its link as described: the base's roll and pitch are as wrong as its mount",
         "gyroscope and accelerometer have biases, and no errors of scale",
