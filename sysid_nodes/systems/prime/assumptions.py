@@ -10,8 +10,8 @@ def assumptions(config: PrimeConfig) -> tuple[str, ...]:
     """Of a configuration. How far off estimates were where such a thing was false: docs/prime/index.md."""
     ground = "the ground is one plane" if config.contact.foothold_sigma == 0.0 else "footholds lie about one plane"
     outside = (
-        "nothing but the ground and its weight acts on the robot: a steady force, as of a cable, is taken for a lean and"
-        " another centre of mass (prime.process.outside_force)"
+        "nothing but the ground and its weight acts on the robot: a steady force, as of a cable, is taken for a lean"
+        " and another centre of mass (prime.process.outside_force)"
     )
     return (
         f"{ground}, and friction is at most prime.contact.friction",
