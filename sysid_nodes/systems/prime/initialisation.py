@@ -27,6 +27,9 @@ from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 
+BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
+"""Streams that tell how the base moves; without any of them the motion is lost."""
+
 
 def initial_configurations(
     model: Model,
@@ -163,6 +166,15 @@ def with_first_heights(model: Model, q: Array, samples: Mapping[str, Samples]) -
     q = q.copy()
     q[:, :3] += (first_heights(stood, seen, felt, model.config.step) - now)[:, None] * normal
     return q
+
+
+def first_seen(samples: Mapping[str, Samples], stages: int) -> int:
+    """First stage at which anything reads the base's motion; the number of stages where nothing does.
+
+    What encoders alone tell of an impact before it is an impact of anything: it was taken for another body.
+    """
+    heard = (samples[name].steps for name in BASE_STREAMS if name in samples)
+    return min((int(steps[0]) for steps in heard if len(steps)), default=stages)
 
 
 def shows_height(model: Model, samples: Mapping[str, Samples], stages: int) -> bool:

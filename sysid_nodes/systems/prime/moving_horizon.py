@@ -39,7 +39,12 @@ from sysid_nodes.systems.prime.dead_reckoning import (
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
-from sysid_nodes.systems.prime.initialisation import initial_configurations, shows_height, with_first_heights
+from sysid_nodes.systems.prime.initialisation import (
+    first_seen,
+    initial_configurations,
+    shows_height,
+    with_first_heights,
+)
 from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
@@ -147,6 +152,8 @@ class MovingHorizon:
         that nothing connects it with the last one, as long as the full window is long enough for that.
         """
         self._append_waiting()
+        if self._last is None:
+            self._move(first_seen(self._samples, len(self._times)))
         new = len(self._times) - (self._last.problem.stages if self._last is not None else 0)
         window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
         if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):

@@ -344,11 +344,14 @@ def test_the_clock_ends_iterations(trot: LeggedLog) -> None:
 
 
 def test_nothing_to_start_from() -> None:
-    """Without any reading joints may be anywhere, and the result says so."""
-    model = build_model(simulate(LeggedSimulationConfig(), 0.05, seed=0).robot, simulated_config())
-    horizon = MovingHorizon(model, WINDOW)
+    """Without any reading of the base there is no motion; without any of the joints, which may be anywhere, it says so."""
+    log = simulate(LeggedSimulationConfig(), 0.25, seed=0)
+    horizon = MovingHorizon(build_model(log.robot, simulated_config()), WINDOW)
     assert horizon.step() is None
-    horizon.push(AlignedSteps(0, 0, np.arange(20) * 0.01, {}))
+    horizon.push(AlignedSteps(0, 0, log.steps.times[:20], {}))
+    assert horizon.step() is None
+    horizon.restart()
+    horizon.push(piece(log, 0, 20, ("joint_position", "joint_velocity", "joint_torque")))
     found = horizon.step()
     assert found is not None
     assert found.status is EstimateStatus.UNDETERMINED
