@@ -344,7 +344,7 @@ def test_the_clock_ends_iterations(trot: LeggedLog) -> None:
 
 
 def test_nothing_to_start_from() -> None:
-    """Without any reading of the base there is no motion; without any of the joints, which may be anywhere, it says so."""
+    """Unread, a base has no motion; joints that are unread may be anywhere, and the result says so."""
     log = simulate(LeggedSimulationConfig(), 0.25, seed=0)
     horizon = MovingHorizon(build_model(log.robot, simulated_config()), WINDOW)
     assert horizon.step() is None
