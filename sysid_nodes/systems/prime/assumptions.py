@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimate rests on that no residual shows when it is false, in sentences."""
+"""Sentences on which an estimate rests, and of which no residual shows when they are false."""
 
 from __future__ import annotations
 

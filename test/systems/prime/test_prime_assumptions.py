@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an estimate rests on is said by its configuration."""
+"""The assumptions that a result names are those of its configuration."""
 
 from __future__ import annotations
 
