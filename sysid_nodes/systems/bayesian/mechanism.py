@@ -22,6 +22,7 @@ import pinocchio
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models import lugre
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.gears import motor_motion, motor_torques
 from sysid_nodes.models.loop_closure import LoopClosures, build_closures
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import friction, friction_by_coefficients, friction_by_velocity
@@ -98,13 +99,11 @@ class Mechanism:
 
     def of_motors(self, rate: Array) -> Array:
         """(N, n) velocities or accelerations of motors, behind their gears, from those of joints."""
-        return np.asarray(rate @ self.coupling.T) if self.coupled else rate
+        return motor_motion(self.coupling, rate) if self.coupled else rate
 
     def by_motors(self, load: Array) -> Array:
         """(N, n, ...) torques that motors have to give, from those that joints need, or derivatives of these."""
-        if not self.coupled:
-            return load
-        return np.asarray(np.einsum("ij,kj...->ki...", np.linalg.inv(self.coupling).T, load))
+        return motor_torques(self.coupling, load) if self.coupled else load
 
     def torque(self, motion: Motion, x: Array) -> Array:
         """T (N, n) [N m]."""
