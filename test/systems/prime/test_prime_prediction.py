@@ -85,7 +85,6 @@ def test_contacts_of_the_guess_have_settled(trot: LeggedLog) -> None:
         return np.array(found)
 
     settled, on_its_way = gains(settles=True), gains(settles=False)
-    print(settled.max(), on_its_way.max())
     assert settled.max() < 1.0
     assert on_its_way.max() > 10.0
 
