@@ -197,7 +197,7 @@ class CompiledRows:
 
     def settle_contacts(self, *, turns: bool) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, settles=True, turns=turns, _settled=[])
+        return replace(self, settles=True, turns=turns, _last={}, _settled=[])
 
     def weigh(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""

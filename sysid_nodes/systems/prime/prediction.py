@@ -2,14 +2,13 @@
 """The first guess of a window that has moved on: the last answer, carried on by what IMU and encoders read.
 
 The guess is where a solve begins, no measurement: nothing of it stays in the answer. But a Gauss-Newton step from a
-motion whose accelerations are far off, or from contacts that have not settled, has another step to take. Without an IMU
-the base goes on at constant velocity.
+motion whose accelerations are far off has the contacts in the wrong mode and another step to take. Without an IMU the
+base goes on at constant velocity.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from sysid_nodes.sensors import Samples
 from sysid_nodes.sensors.accelerometer import Accelerometer
 from sysid_nodes.sensors.gyroscope import Gyroscope
 from sysid_nodes.sensors.late import LateSensor
-from sysid_nodes.systems.prime.full_information import has_point_feet
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -49,8 +47,7 @@ def predict(point: Trajectory, problem: PrimeProblem, samples: Mapping[str, Samp
     q = np.concatenate([q, np.concatenate([_base(last, problem, samples), joints], axis=1)])
     # The last stage's contact variables were not used: new ones go on with those before, settled by the step.
     w = np.concatenate([w[:-1], np.repeat(w[-2:-1], new + 1, axis=0)])
-    guess = replace(problem, inner=problem.inner.settle_contacts(turns=has_point_feet(problem)))
-    return guess.solve_contacts(Trajectory(q, w, point.theta), first=kept - 2)
+    return problem.solve_contacts(Trajectory(q, w, point.theta), first=kept - 2)
 
 
 def _joints(last: Trajectory, problem: PrimeProblem, samples: Mapping[str, Samples]) -> Array:
