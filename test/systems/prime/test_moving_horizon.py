@@ -301,7 +301,8 @@ def test_fewer_solves_and_a_shorter_window(
     assert [len(estimate.t) for _, estimate in grown[:6]] == [9, 10, 11, 12, 12, 12]
     usual, found = history[-1][1], grown[-1][1]
     assert abs(found.bodies[0].mass - usual.bodies[0].mass) < 0.5 * usual.bodies[0].mass_sigma
-    np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.05)
+    # Of four stages in eight each is linearised once or twice before it leaves, where noise of the guess tells less.
+    np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.15)
 
 
 def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(trot: LeggedLog) -> None:
