@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gears that couple joints: motors turn by C times what joints do, so that joints are given C^T times motors' torques."""
+"""Gears that couple joints: motors turn by C times what joints do, and joints get C^T times the torques of motors."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.gears import motor_torques
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
@@ -120,8 +121,7 @@ def _directions(
     each = np.eye(n)
     spring = (q - q.mean(axis=0))[:, :, None] * each
     if coupling is not None:  # torques of joints, as motors have to give them
-        turned = np.linalg.inv(coupling).T
-        tilt, bend, spring = (np.einsum("ij,wjk->wik", turned, part) for part in (tilt, bend, spring))
+        tilt, bend, spring = (motor_torques(coupling, part) for part in (tilt, bend, spring))
     largest = np.maximum(np.abs(torque).max(axis=0), 1e-3 * np.abs(torque).max(initial=1.0))
     return {
         TILT: (tilt, np.full(tilt.shape[2], _TILT)),
