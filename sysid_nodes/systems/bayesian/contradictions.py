@@ -99,7 +99,7 @@ def too_short(fitted: Fitted, kept: Correlation, theta: ParameterPosterior) -> s
         kept: how long its residuals keep.
         theta: posterior of the free coordinates.
     """
-    mechanism, used = fitted.problem.mechanism, _used(fitted).sum(axis=0)
+    mechanism, used = fitted.problem.mechanism, _used_torques(fitted).sum(axis=0)
     own = mechanism.parameters
     if not np.isfinite(fitted.problem.log.torque).any():
         return ""
@@ -124,7 +124,7 @@ def _loud(fitted: Fitted) -> BoolArray:
     return np.asarray(noise > _LOUD * fitted.problem.log.most_torque_noise)
 
 
-def _used(fitted: Fitted) -> BoolArray:
+def _used_torques(fitted: Fitted) -> BoolArray:
     """(N - 2, m) torques that were used."""
     problem = fitted.problem
     return np.asarray(problem.log.torque_stages[1:-1, None] & ~problem.uncounted)
@@ -145,7 +145,7 @@ def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tu
     lasts = (kept.torque > LASTING) | _loud(fitted)
     if fitted.shown is not None:
         lasts |= np.isfinite(fitted.shown.torque) & (not fitted.settled)
-    told = _used(fitted).sum(axis=0) >= _FEW
+    told = _used_torques(fitted).sum(axis=0) >= _FEW
     missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts & told
     names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
     return tuple(names[missed].tolist())

@@ -112,9 +112,9 @@ class Mechanism:
         if self.closures.count:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
-        r, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
-        lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(v / coefficients[3])
-        value = r + lost + own.constants(x, "armature") * a + self._friction_torque(v, a, x)
+        load, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
+        lost = own.constants(x, "load_friction") * np.hypot(load, _SMALL_TORQUE) * np.tanh(v / coefficients[3])
+        value = load + lost + own.constants(x, "armature") * a + self._friction_torque(v, a, x)
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, : own.n]
         return np.asarray(value)

@@ -38,7 +38,7 @@ from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.torque_errors import Judged, TorqueErrors, torque_errors
 from sysid_nodes.systems.bayesian.turning import turns
-from sysid_nodes.systems.bayesian.ways_of_reading import Way, scaled, wired
+from sysid_nodes.systems.bayesian.ways_of_reading import Way, rescalings, rewirings
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -117,7 +117,7 @@ def other_wiring(fitted: Fitted) -> Wiring:
     roughly, noise = _unbounded_evidence(own, rows, straight)
     shared = noise if rows.handed.shape[2] else None  # forces hand errors on: all are seen by the same noise, in time
     as_read, untold = None, ""
-    for every, chance in ((list(wired(names)), _CHANCE), (list(scaled(m)), _CHANCE_OF_SCALE)):
+    for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if read[way.source][read].all()]  # not by what was never read
         ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
         if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
@@ -188,7 +188,7 @@ def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) ->
         lasts: (m,) errors that are one.
         x: (P,) where the search begins.
     """
-    own, errors = way.expected(own), rows.errors(way)
+    own, errors = way.prior(own), rows.errors(way)
     if not rows.used.any():
         return None
     noise = rows.start(way)
@@ -226,7 +226,7 @@ def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | N
 
     And (m,) noise, which is looked for where it is not given.
     """
-    own, errors = way.expected(own), rows.errors(way)
+    own, errors = way.prior(own), rows.errors(way)
     phi, slope = own.linear(own.mean)
     half, rounds = slope * own.sigma[own.free], 1 if noise is not None else _ROUNDS
     noise = rows.start(way) if noise is None else noise

@@ -202,7 +202,7 @@ class RowBuilder:
         )
         samples, q = self._of_motors(samples), positions.q
         if self._coupling is not None:  # what joints need, as motors have to give it
-            found = tuple(motor_torques(self._coupling, each) for each in found)
+            found = motor_torques(self._coupling, found[0]), motor_torques(self._coupling, found[1])
             q = motor_motion(self._coupling, q)
         v = samples.qd
         momentum, integral = (each[: len(ends)] for each in found)

@@ -223,7 +223,7 @@ _MAY_TOUCH = 3.0
 """Standard deviations of a gap within which a foot may touch."""
 
 _NOISE = 9.0
-"""Decrease of a stage's sum of squares below which a force that would give it is none."""
+"""Decrease of a stage's sum of squares below which no force is taken to be missing."""
 
 
 def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:

@@ -119,7 +119,7 @@ def fit_paper(
     config: SamplingConfig,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fits a log; covariances are not a number, as the method has none.
+    """Fits a log; the method gives no covariances: they are NaN.
 
     Raises:
         LogError: it is too short for the clips.
