@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from online_sysid.msg import ParameterBounds
 
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.interval.bounds import bounds_fields
 from sysid_nodes.results import IdentificationResult
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.sessions.interval.news import Subject
 
 

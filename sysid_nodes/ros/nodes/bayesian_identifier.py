@@ -23,10 +23,10 @@ from visualization_msgs.msg import MarkerArray
 from sysid_nodes.logs.power_reader import PowerPair, from_battery_state, power_topics
 from sysid_nodes.messages.bayesian.posterior import friction_fields, posterior_fields, status
 from sysid_nodes.messages.bayesian.posterior_markers import posterior_marker_fields
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.markers import with_prefix
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_joint_state
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig, bayesian_robot

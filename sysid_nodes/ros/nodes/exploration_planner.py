@@ -23,6 +23,7 @@ from online_sysid.msg import SamplingPosterior
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import ConfigError, InputError, SysidError
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields
 from sysid_nodes.messages.sampling.posterior import to_posterior
@@ -30,7 +31,6 @@ from sysid_nodes.results.exploration import ExplorationPlan
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields, to_seconds
 from sysid_nodes.ros.diagnostics import ERROR, OK, WARN, component, diagnostic_status
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.sessions.diagnostic_keys import ACTIVITY, FAULT

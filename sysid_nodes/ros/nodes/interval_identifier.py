@@ -22,12 +22,12 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.reports.interval.body_markers import body_marker_fields
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_joint_state, to_seconds
 from sysid_nodes.ros.diagnostics import component, report_status
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.identifying_node import IdentifyingNode
 from sysid_nodes.ros.interval.bounds_message import to_parameter_bounds
 from sysid_nodes.ros.managed_node import run

@@ -21,13 +21,13 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.logs.command_reader import RawSetPoints
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.markers import with_prefix
 from sysid_nodes.messages.sampling import estimates as plain
 from sysid_nodes.messages.sampling.estimate_markers import estimate_marker_fields
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS
 from sysid_nodes.ros.conversions import message_type
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.managed_node import run
 from sysid_nodes.ros.session_node import SessionNode
 from sysid_nodes.sensors import SOURCES

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime.contact_markers import contact_marker_fields
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 

@@ -11,9 +11,9 @@ from nav_msgs.msg import Odometry
 from online_sysid.msg import ContactForces, InertialEstimate
 from sensor_msgs.msg import JointState
 
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.prime import estimate as plain
 from sysid_nodes.robots import Robot
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 
 T = TypeVar("T")

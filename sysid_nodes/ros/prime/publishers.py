@@ -14,6 +14,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header, quaternion, vector
 from sysid_nodes.messages.prime.estimate import (
     BASE_WRENCH,
@@ -28,7 +29,6 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.prime.contact_markers import to_contact_markers
 from sysid_nodes.ros.prime.messages import (
     to_contact_forces,

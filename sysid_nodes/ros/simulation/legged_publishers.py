@@ -15,6 +15,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import Imu, JointState
 
 from sysid_nodes.data.joint_order import JointOrder
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header, quaternion, vector
 from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
 from sysid_nodes.robots import Robot
@@ -22,7 +23,6 @@ from sysid_nodes.robots.links import base_link
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_stamp
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.simulation.legged import ImuReading, JointReading, PoseReading, Reading, TruthSample, VelocityReading
 
 try:

@@ -23,7 +23,7 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_screen as screen
 from sysid_nodes.cli.certified.demo import short_of_goal
 from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
-from sysid_nodes.cli.certified.demo_summary import all_missed_truths, broken_margins, same, summary
+from sysid_nodes.cli.certified.demo_summary import all_missed_truths, broken_margins, have_same_numbers, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
 from sysid_nodes.cli.demo.ending import NOT_THERE
@@ -553,9 +553,9 @@ def test_a_contradiction_has_a_status_of_its_own(
 
 def test_results_are_the_same_only_to_the_last_bit() -> None:
     one, other = build_document(run()), build_document(run())
-    assert same(one, other)
+    assert have_same_numbers(one, other)
     other["history"][7]["lower"][3] = np.nextafter(other["history"][7]["lower"][3], -1.0)
-    assert not same(one, other)
+    assert not have_same_numbers(one, other)
 
 
 def test_arguments_have_defaults_that_ask_nothing() -> None:

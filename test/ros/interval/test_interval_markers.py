@@ -20,10 +20,10 @@ from shared.kinova_motion import PAYLOAD
 from visualization_msgs.msg import Marker, MarkerArray
 
 from sysid_nodes.data.inertia import com_to_parameters
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.inertia_markers import solid_ellipsoid
 from sysid_nodes.reports.interval.body_markers import body_marker_fields, centre_region
 from sysid_nodes.results import IdentificationResult, Status
-from sysid_nodes.ros.fill import to_message
 
 Array = npt.NDArray[np.float64]
 

@@ -19,6 +19,7 @@ from shared.exploration import PLAN_OPTIONS, posterior_of
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.exceptions import InputError
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header
 from sysid_nodes.messages.sampling.plan import to_plan
 from sysid_nodes.messages.sampling.posterior import posterior_fields
@@ -26,7 +27,6 @@ from sysid_nodes.reports.sampling.exploration import read_plan
 from sysid_nodes.results.exploration import require_estimate
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import as_fields
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.nodes.exploration_planner import ExplorationPlannerNode
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 

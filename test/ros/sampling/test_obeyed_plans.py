@@ -16,9 +16,9 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from online_sysid.msg import ExplorationPlan as Message
 from online_sysid.msg import SamplingPosterior
 
+from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.sampling.plan import plan_fields
 from sysid_nodes.results.exploration import ExplorationPlan, Vetting
-from sysid_nodes.ros.fill import to_message
 from sysid_nodes.ros.simulation.obeyed_plans import Obeyed
 
 pytestmark = pytest.mark.ros
