@@ -16,7 +16,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.results import Status
 from sysid_nodes.systems.interval.calibration import Run, calibrate
-from sysid_nodes.systems.interval.calibration_file import load_calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_file import BOTH, load_calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.untold_effects import BEND, SCALE, SPRING, TILT
 from sysid_nodes.systems.interval.estimate.untold_effects import LOAD as WITH_LOAD
@@ -93,6 +93,16 @@ def test_bounds_are_doubted_before_the_data_contradict_them(arm: Problem, config
     assert pipeline.identify(changed(arm, run(arm).samples, TILT)).status is Status.DOUBTFUL
     assert pipeline.doubt is not None
     assert pipeline.doubt.message.startswith("the torques look like a tilted base, ")
+
+
+def test_effects_are_not_looked_for_where_a_posterior_says_what_the_robot_is(
+    arm: Problem, config: IntervalIdentifierConfig, tmp_path: Path
+) -> None:
+    """It is surer of the robot than bounds are, and what it misses is its own."""
+    save_calibration(replace(load_calibration(config.calibration), method=BOTH), tmp_path / "c.json")
+    wide = replace(config.noise, torque_factor=20.0)
+    pipeline = IntervalPipeline(arm.robot, replace(config, calibration=str(tmp_path / "c.json"), noise=wide))
+    assert pipeline.identify(changed(arm, run(arm).samples, TILT)).status is Status.PROVEN
 
 
 def test_a_doubt_names_a_joint_that_moves_faster_than_when_calibrated(
