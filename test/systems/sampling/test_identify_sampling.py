@@ -15,7 +15,7 @@ from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts import ExtrapolatedSimulations
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
-from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
+from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify, solve
 from sysid_nodes.systems.sampling.estimates import quantities
 from sysid_nodes.systems.sampling.findings import rough_words, told
 from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
@@ -188,10 +188,13 @@ def test_what_the_linear_model_gets_wrong_of_a_step_is_told_by_simulations_at_it
         return np.nan_to_num((found**2).sum(axis=2), nan=np.inf), found
 
     monkeypatch.setattr(ClipProblem, "trials", trials)
+    monkeypatch.setattr(solve, "_START_DAMPINGS", (0.0,))
     left, units = end.step_after(equations, "another", unsure), np.sqrt(equations.reduced_hessian.diagonal())
+    left -= end.step(equations.shift_parameters(change))  # what keeps hardly known starts from being solved for
     share = np.abs(units * left).max() / np.abs(units * change).max()
-    # Straight, the damping of the starts leaves a little; bent, what is missing is about that share of the step.
-    assert share < 0.02 if not (bend or failed) else share > 0.1
+    # Straight, rounding is left; bent, that share of the step; a clip that is lost, its pull and no one else's.
+    least, most = (0.1, 2.0) if failed else (0.9 * bend, 1.1 * bend + 1e-5)
+    assert least <= share < most
 
 
 def test_parameters_are_named_whose_correction_for_steps_is_much_of_their_doubt():
