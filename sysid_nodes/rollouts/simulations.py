@@ -207,7 +207,7 @@ class FinerSimulations:
 
 
 class ExtrapolatedSimulations:
-    """What simulations in steps of half the size, and of half of that, say of none at all (Richardson).
+    """Simulations in no steps at all, as those of half and of a quarter of the step tell of them (Richardson).
 
     Their errors being proportional to the step. Quaternions come out normal but for squares of the difference.
 
