@@ -204,3 +204,25 @@ class FinerSimulations:
         start, targets = drift(work.start, -self._ahead), np.repeat(work.targets, self._parts, axis=1)
         fine = replace(work, start=start, targets=targets, every=self._parts * work.every)
         return drift(self._simulator.run(variants, fine), self._ahead)
+
+
+class ExtrapolatedSimulations:
+    """Simulations in no steps at all, as those of half and of a quarter of the step tell of them (Richardson).
+
+    Their errors being proportional to the step. Quaternions come out normal but for squares of the difference.
+
+    Args:
+        half, quarter: the two.
+    """
+
+    def __init__(self, half: Simulator, quarter: Simulator) -> None:
+        self._half, self._quarter = half, quarter
+
+    @property
+    def steps(self) -> int:
+        """Steps made so far by both."""
+        return self._half.steps + self._quarter.steps
+
+    def run(self, variants: Variants, work: Work) -> Array:
+        """See `Simulator`; NaN where one of them has failed."""
+        return 2.0 * self._quarter.run(variants, work) - self._half.run(variants, work)

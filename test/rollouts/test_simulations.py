@@ -2,6 +2,7 @@
 """Simulations of the Go2 against MuJoCo stepped by hand on a model that was built with the same parameters."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
@@ -11,6 +12,7 @@ from shared.robot_rollouts import DRIVE, LEGS, ROBOT, STEP, STEPS, build, varian
 
 from sysid_nodes.robots import MotorConfig, with_motor
 from sysid_nodes.rollouts import (
+    ExtrapolatedSimulations,
     FinerSimulations,
     GroundConfig,
     ProcessSimulations,
@@ -145,6 +147,15 @@ def test_smaller_steps_begin_and_end_in_states_of_the_original_ones(simulations)
     finer = FinerSimulations(Simulations(fine, DRIVE, threads=1, capacity=1), STEP, 4)
     off = finer.run(varied, job)[0, :3, 0] - simulations.run(varied, job)[0, :3, 0]
     np.testing.assert_allclose(off, 0.0, atol=1e-4)  # legs that straighten push the base
+
+
+def test_errors_in_proportion_to_the_step_are_extrapolated_away():
+    half, quarter = (
+        SimpleNamespace(run=lambda _, work, h=h: work + h * np.arange(3.0), steps=k) for h, k in ((0.5, 2), (0.25, 4))
+    )
+    both = ExtrapolatedSimulations(half, quarter)
+    np.testing.assert_allclose(both.run(None, np.ones(3)), 1.0)
+    assert both.steps == 6
 
 
 def test_velocities_know_nothing_of_a_set_point_to_come(simulations):

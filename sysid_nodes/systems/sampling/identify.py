@@ -28,7 +28,7 @@ from sysid_nodes.rollouts.rotations import drift
 from sysid_nodes.rollouts.simulations import CAPACITY, GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
-from sysid_nodes.systems.sampling.findings import bound_words, told
+from sysid_nodes.systems.sampling.findings import bound_words, rough_words, told
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
@@ -198,7 +198,7 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
     held = {name: bound_words(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
     parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
     before = _misfit(fit.problem, unknowns.column("guess"), config)
-    findings = told(log, fit, held, unknowns)
+    findings = (*told(log, fit, held, unknowns), *rough_words(found, fit))
     status = _status(parameters, fit, before, config)
     if status is SamplingStatus.UNTRUSTED:
         parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)

@@ -158,6 +158,7 @@ def fit_paper(
         unknown,
         unknown,
         unknown,
+        np.zeros(len(vector)),
         np.full(len(vector), np.inf),
         among & (vector <= lower + span),
         among & (vector >= upper - span),
