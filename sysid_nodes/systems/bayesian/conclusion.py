@@ -39,6 +39,7 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
+from sysid_nodes.systems.bayesian.suspicions import late_torques, uneven_noise
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
@@ -89,8 +90,12 @@ def conclude(
         findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
-    if wrong:
-        status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
+    doubts = tuple(words for words in (late_torques(fitted), uneven_noise(fitted, config)) if words)
+    if wrong:  # the reason comes with what may be behind it: some users see nothing else
+        reason = "; ".join((wrong[0], *doubts))
+        status, findings = max(status, BayesianStatus.CONTRADICTED), (reason, *wrong[1:], *findings)
+    else:
+        findings = (*findings, *doubts)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
