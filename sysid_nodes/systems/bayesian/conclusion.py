@@ -83,7 +83,10 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    wrong = contradictions(rows, x, fitted, kept, read)
+    if told is None and before is None:  # nothing was fitted: what the log misses of the prior is no contradiction
+        status = max(status, BayesianStatus.STALLED)
+        findings = ("the search ended where nothing tells the constants: try another bayesian.step", *findings)
+    wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
         wiring = other_wiring(fitted) if status.trusted else Wiring()
         wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)

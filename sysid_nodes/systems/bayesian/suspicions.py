@@ -80,7 +80,7 @@ def late_torques(fitted: Fitted) -> str:
     late &= off > _SHOWN * np.sqrt(variance)
     names = np.array(own.joints)[own.motors]
     told = ", ".join(
-        f"'{name}' ({value:.2g} s or more)" for name, value in zip(names[late], freed.value[late], strict=True)
+        f"'{name}' ({value:.2g} s or so)" for name, value in zip(names[late], freed.value[late], strict=True)
     )
     return (
         f"torques are later than positions at {told}: state bayesian.drive.delay_sigma as large as that" if told else ""
@@ -96,7 +96,7 @@ def uneven_noise(fitted: Fitted, config: BayesianConfig) -> str:
         ratio = log.scatter / log.jitter
     uneven = (ratio > _UNEVEN) & (ratio < _QUANTISED)
     told = ", ".join(f"'{name}'" for name in np.array(fitted.problem.mechanism.chain.joint_names)[uneven])
-    reason = "as where stamps are not when they were read"
+    reason = "as under stamps that are not exact"
     return (
         f"some positions are off by far more than most at {told}, {reason}: try bayesian.noise.loss huber"
         if told

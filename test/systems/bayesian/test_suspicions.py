@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from sysid_nodes.results.bayesian import BayesianStatus
-from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian import MechanismLog, conclusion, identify
 from sysid_nodes.systems.bayesian.config import HUBER, SearchConfig, VerdictConfig
 from sysid_nodes.systems.bayesian.descent import Fitted, fit
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
@@ -59,7 +59,7 @@ def with_bad_positions(size: float) -> MechanismLog:
     ("size", "loss", "said"), [(100.0, "gaussian", True), (0.0, "gaussian", False), (100.0, HUBER, False)]
 )
 def test_positions_that_are_off_by_more_than_most_are_named(size: float, loss: str, said: bool) -> None:
-    one = replace(fitted(read()))
+    one = fitted(read())
     one = replace(one, problem=replace(one.problem, log=with_bad_positions(size)))
     words = uneven_noise(one, replace(USED, noise=replace(USED.noise, loss=loss)))
     assert ("off by far more than most at 'hip'" in words) is said
@@ -71,3 +71,12 @@ def test_a_contradiction_says_what_may_be_behind_it() -> None:
     result = identify(replace(log, torque=log.torque * [1.0, -1.0]), leg(), USED)
     assert result.status is BayesianStatus.CONTRADICTED
     assert "bayesian.noise.loss huber" in result.message
+
+
+def test_a_search_that_ends_nowhere_is_no_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Constants are the prior's then, which explain next to nothing of a torque that is turned round."""
+    exact = conclusion.linear_model
+    monkeypatch.setattr(conclusion, "linear_model", lambda problem, at: replace(exact(problem, at), factor=None))
+    result = identify(replace(read(), torque=read().torque * [1.0, -1.0]), leg(), USED)
+    assert result.status is BayesianStatus.STALLED
+    assert "try another bayesian.step" in result.message
