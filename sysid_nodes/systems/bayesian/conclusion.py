@@ -39,6 +39,7 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
+from sysid_nodes.systems.bayesian.suspicions import late_torques, uneven_noise
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
@@ -82,15 +83,22 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    wrong = contradictions(rows, x, fitted, kept, read)
+    if told is None and before is None:  # nothing was fitted: what the log misses of the prior is no contradiction
+        status = max(status, BayesianStatus.STALLED)
+        findings = ("the search ended where nothing tells the constants: try another bayesian.step", *findings)
+    wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
         wiring = other_wiring(fitted) if status.trusted else Wiring()
         wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
         findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
-    if wrong:
-        status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
+    doubts = tuple(words for words in (late_torques(fitted), uneven_noise(fitted, config)) if words)
+    if wrong:  # the reason comes with what may be behind it: some users see nothing else
+        reason = "; ".join((wrong[0], *doubts))
+        status, findings = max(status, BayesianStatus.CONTRADICTED), (reason, *wrong[1:], *findings)
+    else:
+        findings = (*findings, *doubts)
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
