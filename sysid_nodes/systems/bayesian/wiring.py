@@ -53,7 +53,6 @@ _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is le
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _UNTOLD = np.log(100.0)  # odds against a way of reading, below which a log leaves it open
 _NAMED = 6
-_PRESSED = 2.0  # by which logarithms of odds count for less where feet press against each other (`_sureness`)
 _FINEST = 1e-9  # noise of torques at least [N m]
 
 
@@ -124,7 +123,7 @@ def other_wiring(fitted: Fitted) -> Wiring:
         if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
             continue
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
-        values = _sureness(rows) * np.array([-np.inf if one is None else one.value - as_read.value for one in found])
+        values = np.array([-np.inf if one is None else one.value - as_read.value for one in found])
         least, best = np.log(len(every) / chance), int(np.argmax(values))
         if chance == _CHANCE:
             untold = _untold([way.words for way, value in zip(ways, values, strict=True) if value > -_UNTOLD])
@@ -132,24 +131,9 @@ def other_wiring(fitted: Fitted) -> Wiring:
             continue
         lasts = np.minimum(as_read.lasts, other.lasts)
         again = [_evidence(own, rows, way, lasts, one.x) for way, one in ((straight, as_read), (ways[best], other))]
-        if (
-            again[0] is not None
-            and again[1] is not None
-            and (odds := _sureness(rows) * (again[1].value - again[0].value)) > least
-        ):
+        if again[0] is not None and again[1] is not None and (odds := again[1].value - again[0].value) > least:
             return Wiring(f"the log is {_times(odds)} as probable had torques been {ways[best].words}")
     return Wiring(open=untold)
-
-
-def _sureness(rows: _Rows) -> float:
-    """Factor on logarithms of odds, for what no noise of torques tells of the model.
-
-    Where loops' forces are nobody's to predict, what is left of a stage mixes all joints, and is mostly positions'
-    noise, under which lie errors that are always the same: ground that gives by tenths of a millimetre turned a small
-    torque round, in three of nine simulated bipeds at 0.1 mrad, with odds of up to exp(11) where right ones had exp(17)
-    and more.
-    """
-    return 1.0 / _PRESSED if rows.handed.shape[2] else 1.0
 
 
 def _untold(ways: Sequence[str]) -> str:

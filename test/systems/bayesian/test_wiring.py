@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.noise import pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.turning import turns
-from sysid_nodes.systems.bayesian.wiring import Wiring, _sureness, other_wiring
+from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -137,9 +136,3 @@ def test_joints_that_press_against_each_other_are_no_sign_of_another_way() -> No
 @pytest.mark.parametrize("joint", range(4))
 def test_torques_turned_round_of_joints_that_press_against_each_other(joint: int) -> None:
     assert f"turned round at '{leg().joint_names[joint]}'" in pressed(joint).against
-
-
-@pytest.mark.parametrize(("forces", "factor"), [(0, 1.0), (1, 0.5)])
-def test_odds_count_for_less_where_feet_press_against_each_other(forces: int, factor: float) -> None:
-    """A floor that gives turned small torques round."""
-    assert _sureness(SimpleNamespace(handed=np.zeros((1, 2, forces)))) == factor  # type: ignore[arg-type]
