@@ -39,7 +39,7 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
-from sysid_nodes.systems.bayesian.suspicions import late_torques, uneven_noise
+from sysid_nodes.systems.bayesian.suspicions import suspicions
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
@@ -93,12 +93,7 @@ def conclude(
         findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
-    doubts = tuple(words for words in (late_torques(fitted), uneven_noise(fitted, config)) if words)
-    if wrong:  # the reason comes with what may be behind it: some users see nothing else
-        reason = "; ".join((wrong[0], *doubts))
-        status, findings = max(status, BayesianStatus.CONTRADICTED), (reason, *wrong[1:], *findings)
-    else:
-        findings = (*findings, *doubts)
+    status, findings = _with_reasons(status, wrong, findings, suspicions(fitted, config))
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
@@ -144,6 +139,15 @@ class _Belief(NamedTuple):
     known: Knowledge | None
     against: tuple[str, ...]
     told: LogInformation | None
+
+
+def _with_reasons(
+    status: BayesianStatus, wrong: tuple[str, ...], findings: tuple[str, ...], suspected: tuple[str, ...]
+) -> tuple[BayesianStatus, tuple[str, ...]]:
+    """Findings after what contradicts the model; its first line names what may be behind it: some users see no more."""
+    if not wrong:
+        return status, (*findings, *suspected)
+    return max(status, BayesianStatus.CONTRADICTED), ("; ".join((wrong[0], *suspected)), *wrong[1:], *findings)
 
 
 def _combine_with_before(

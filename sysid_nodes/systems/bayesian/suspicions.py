@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log shows of its readings that was not stated: torques that are late, positions noisier at some stages.
+"""Properties of readings that a log shows and nobody stated: late torques, positions noisier at some stages.
 
 Neither is a contradiction by itself, and either makes one of an honest log: a late torque looks like friction and
 links that are not there, and a few bad positions of a joint bend its motion, each of which counts as much as any other.
@@ -62,6 +62,11 @@ def freed_constants(fitted: Fitted, name: str, sigma: Array) -> Freed | None:
     places = np.searchsorted(freed.free, index)
     value = at.point.x[index] - (covariance @ model.factor.parameter_gradient)[places]
     return Freed(value, np.diag(covariance)[places], lambda: np.diag(correlation(problem, model).extra)[places])
+
+
+def suspicions(fitted: Fitted, config: BayesianConfig) -> tuple[str, ...]:
+    """In words, all of them that a log shows."""
+    return tuple(words for words in (late_torques(fitted), uneven_noise(fitted, config)) if words)
 
 
 def late_torques(fitted: Fitted) -> str:

@@ -39,8 +39,10 @@ def rough_words(found: tuple[Quantity, ...], fit: Fit) -> tuple[str, ...]:
     names = [q.name for q, rough in zip(found, bent**2 > _MUCH**2 * variances, strict=True) if rough and q.wanted]
     if not names:
         return ()
-    why = "the correction for the size of simulated steps is unsure by more than half a standard deviation"
-    return (f"{why}, as where a robot hardly ever stands: {', '.join(names)}",)
+    return (
+        "the correction for the size of simulated steps is unsure by more than half a standard deviation, "
+        f"as where a robot hardly ever stands: {', '.join(names)}",
+    )
 
 
 def bound_words(name: str, fit: Fit, k: int) -> str:
