@@ -9,7 +9,7 @@ JOBS ?= 2
 BENCH ?=
 # All but mutants, which has a target of its own, and prime_go1, whose log is not ours to ship.
 BENCHES ?= containment tightness speed streaming real_logs estimate_coverage \
-	torque_splits soundness worst_cases worst_terms episodes delay late_task planning_speed excitation comparison dead_listener \
+	torque_splits soundness untold worst_cases worst_terms episodes delay late_task planning_speed excitation comparison dead_listener \
 	prime_peers prime_scaling prime_smoothing prime_coverage prime_tables prime_world \
 	bayesian_tables bayesian_coverage bayesian_loops bayesian_fatrop bayesian_speed bayesian_symmetry bayesian_real bayesian_changes bayesian_free \
 	actuators_go2 actuators_truth actuators_rig actuators_peers actuators_speed \

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from benchmarks.peers.estimate import PeerEstimate
 from benchmarks.prime_log import AlignedLog
 from sysid_nodes.models.discrete_motion import difference
-from sysid_nodes.robots import Robot
+from sysid_nodes.reports.prime.truth import feet, sum_by_foot
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -53,9 +53,9 @@ def score(estimate: PeerEstimate, log: AlignedLog) -> Score:
     """Errors of an estimate on the log's steps."""
     truth = log.around if estimate.window == "around" else log.after
     inner = slice(EDGE, len(log.steps) - EDGE)
-    feet = foot_of(log.robot)
+    _, index = feet(log.robot)
     wrong, true = estimate.force[inner] - truth[inner], truth[inner]
-    by_foot, true_by_foot = _by_foot(wrong, feet), _by_foot(true, feet)
+    by_foot, true_by_foot = sum_by_foot(wrong, index), sum_by_foot(true, index)
     corner = float(np.linalg.norm(wrong) / np.linalg.norm(true)) if estimate.corners else np.nan
     turn, shift = _pose_error(log.q[inner], estimate.q[inner])
     mass, total, com = np.nan, np.nan, np.nan
@@ -74,7 +74,7 @@ def score(estimate: PeerEstimate, log: AlignedLog) -> Score:
         position=shift,
         turn=turn,
         f1=_best_f1(
-            _by_foot(estimate.force[inner], feet)[..., 2], true_by_foot[..., 2] > THRESHOLD, estimate.threshold
+            sum_by_foot(estimate.force[inner], index)[..., 2], true_by_foot[..., 2] > THRESHOLD, estimate.threshold
         ),
     )
 
@@ -84,18 +84,6 @@ def raw_pose(log: AlignedLog) -> tuple[float, float]:
     mocap = log.steps.samples["mocap_pose"]
     turn, shift = _pose_error(log.q[mocap.steps], np.concatenate([mocap.values, log.q[mocap.steps, 7:]], axis=1))
     return shift, turn
-
-
-def foot_of(robot: Robot) -> npt.NDArray[np.int64]:
-    """(nc,) foot, by the joint that carries it, of every contact point."""
-    joints = list(dict.fromkeys(point.joint for point in robot.contacts))
-    return np.array([joints.index(point.joint) for point in robot.contacts])
-
-
-def _by_foot(force: Array, feet: npt.NDArray[np.int64]) -> Array:
-    out = np.zeros((len(force), int(feet.max()) + 1, 3))
-    np.add.at(out.transpose(1, 0, 2), feet, force.transpose(1, 0, 2))
-    return out
 
 
 def _pose_error(true: Array, found: Array) -> tuple[float, float]:

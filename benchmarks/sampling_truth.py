@@ -4,8 +4,9 @@
 A Go2 with 4.7 kg at the rear sways, trots and hops for ten seconds under noisy sensors; its simulation has a quarter of
 the identification's step, softer ground and MuJoCo's own dry friction in the joints. Cases: `as modelled` has nothing
 more on top; `slippery` has ground friction 0.5 where 0.8 is assumed; `late` has motion capture 20 ms late; `sticking`
-has LuGre's dry friction, half as large again at rest; `too heavy` is a robot without a load whose description says 5 kg
-too much. `humanoid` is a G1 with 3 kg on its torso that dances, `holding` one that holds
+has LuGre's dry friction, half as large again at rest; `uneven` obeys commands for eight seconds, its set-points jump
+every 8 ms, and a fifth of the readings of joints and inertial sensor is lost; `too heavy` is a robot without a load
+whose description says 5 kg too much. `humanoid` is a G1 with 3 kg on its torso that dances, `holding` one that holds
 them 0.2 m ahead and 0.1 m to the left. With --peer the paper's method (CMA-ES, measured start states) gets the same
 logs.
 """
@@ -62,6 +63,7 @@ CASES = {
     "slippery": Case({"ground.friction": 0.5}),
     "late": Case({"sensors.mocap.stamp_offset": 0.02}),
     "sticking": Case({"drive.friction": "lugre"}),
+    "uneven": Case({"motion": "commanded", **{f"sensors.{name}.loss": 0.2 for name in ("joints", "imu")}}),
     "too heavy": Case({"load.mass": 0.0}, surplus=5.0),
     "humanoid": Case(_HUMANOID, "config/g1_sampling.yaml"),
     "holding": Case({**_HUMANOID, "load.position": (0.2, 0.1, 0.15)}, "config/g1_sampling.yaml"),

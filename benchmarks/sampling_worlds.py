@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pinocchio as pin
 
 from benchmarks.sampling_log import TRUTH
 from sysid_nodes.data.config import from_flat
@@ -44,7 +45,7 @@ class World:
     """One robot, or several that it may be, many times over: simulation k is of the robot k modulo their number.
 
     Attributes:
-        robot: nominal, as controllers know it.
+        robot: as its controller knows it, which carries the weight that this robot has.
         drive: of its joints.
         simulations: of it.
         variants: parameters of these.
@@ -88,14 +89,24 @@ class World:
         return start
 
 
+def as_known(robot: Robot, inertia: Array) -> Robot:
+    """The robot with other parameters (10,) of its own body."""
+    model = robot.model.copy()
+    model.inertias[robot.body_index(robot.body) + 1] = pin.Inertia.FromDynamicParameters(inertia)  # first is the world
+    return replace(robot, model=model)
+
+
 def model_world(robot: Robot, config: SamplingConfig, vectors: Sequence[Array]) -> World:
     """The robots that vectors (K,) of the unknowns stand for, in the identification's own simulation.
 
-    They have their bodies' shapes, other than there: in a deep crouch knees touch the ground.
+    They have their bodies' shapes, other than there: in a deep crouch knees touch the ground. The controller knows the
+    first of them.
     """
     drive, bodies = nominal_drive(robot, config), robot.model.inertias.tolist()[1:]
     model = build_legged_mujoco(robot, bodies, shell(robot), config.ground, timestep=config.step)
-    return World(robot, drive, Simulations(model, drive, capacity=_ROOM), Unknowns(robot, config).variants(vectors))
+    unknowns = Unknowns(robot, config)
+    known = as_known(robot, unknowns.inertia(vectors[0], 0))
+    return World(known, drive, Simulations(model, drive, capacity=_ROOM), unknowns.variants(vectors))
 
 
 def true_world(robot: Robot, options: Mapping[str, Any]) -> World:
@@ -121,4 +132,5 @@ def true_world(robot: Robot, options: Mapping[str, Any]) -> World:
         friction=np.array([config.ground.friction]),
         time_constant=np.array([config.ground.time_constant]),
     )
-    return World(robot, drive, Simulations(model, drive, capacity=_ROOM), variants)
+    known = as_known(robot, variants.inertia[0, 0])
+    return World(known, drive, Simulations(model, drive, capacity=_ROOM), variants)

@@ -68,7 +68,7 @@ def minimise(problem: MechanismProblem, start: Estimate, most: int = 300) -> Fat
         if k == 1:
             path += [closed(before), closed(q)] if c else []
             cost = cost + place(before, 0) + place(q, 1) + casadi.sumsqr((theta - theta_mean) / theta_sigma)
-        counted = np.where(problem.turning[k - 1], 0.0, 1.0 / problem.noise.torque)
+        counted = 1.0 / problem.torque_sigma[k - 1]
         cost = cost + casadi.sumsqr(dynamics(before, q, u[:n], u[n:], theta, log.torque[k], counted))
         rows += path
         unknown += [state, u]

@@ -24,7 +24,7 @@ T = TypeVar("T")
 SUITE = frozenset(
     {
         "robot", "variant", "urdf", "body", "joints", "locked", "target", "method", "signals",
-        "calibration", "window", "noise", "known_robot",
+        "calibration", "window", "noise", "known_robot", "weigh_first",
         "prior", "tracking", "set_membership", "sensitivity", "scene", "payload_volume", "control", "certifier",
         "planner", "controller", "certified_planner", "robust_controller", "simulated_arm", "authority", "exploration",
         "autostart", "frame_prefix", "estimates",

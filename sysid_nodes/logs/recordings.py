@@ -18,6 +18,8 @@ def find_recordings(places: Iterable[str]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for place in places:
+        if not place:  # a variable of a script that is not set: not the folder that it runs in
+            raise LogError("no file or folder is named")
         matching = [Path(place)] if Path(place).exists() else _match(place)
         if not matching:
             raise LogError("no such file or folder, and no pattern that matches one", source=place)
@@ -59,7 +61,4 @@ def recorded_span(recording: Path) -> tuple[float, float]:
 def _match(pattern: str) -> list[Path]:
     """Files and folders that match a pattern."""
     path = Path(pattern)
-    try:
-        return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
-    except ValueError:  # an empty pattern
-        return []
+    return sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))

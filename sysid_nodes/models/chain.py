@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.exceptions import RobotError
+from sysid_nodes.exceptions import RobotError, SamplesError
 from sysid_nodes.kernel import reference
 from sysid_nodes.kernel.tree import Array, Tree
 
@@ -78,6 +78,18 @@ class Chain:
         if robot.floating_base:
             raise RobotError(f"robot '{robot.name}' has a floating base; its joint regressors need a fixed one")
         return cls.from_model(robot.model)
+
+    def samples(self, *arrays: Array) -> tuple[Array, ...]:
+        """Arrays of joints' samples as float64.
+
+        Raises:
+            SamplesError: one is not (N, n), with the same N.
+        """
+        out = tuple(np.asarray(array, dtype=np.float64) for array in arrays)
+        for array in out:
+            if array.ndim != 2 or array.shape != (len(out[0]), self.n):
+                raise SamplesError(f"joint arrays must have shape (N, {self.n}), the same N, got {array.shape}")
+        return out
 
     def supports(self) -> npt.NDArray[np.bool_]:
         """(n, n) True at [k, i] where moving joint k moves body i."""

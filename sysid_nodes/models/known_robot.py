@@ -46,6 +46,14 @@ class KnownRobotConfig:
     gain_relative: Numbers = option(
         (0.0,), "uncertainty of the constant factor from torque reading to torque", unit="1", minimum=0.0, maximum=0.9
     )
+    calibration_gain: Numbers = option(
+        (0.02,),
+        "least uncertainty of that factor that a calibration with noise model window assumes: nothing in runs without "
+        "a load tells it",
+        unit="1",
+        minimum=0.0,
+        maximum=0.9,
+    )
     load_friction: Numbers = option(
         (0.0,),
         "largest share of its transmitted torque that a drive loses; found by calibration, with noise model window",

@@ -49,7 +49,7 @@ def passive_regressor(chain: Chain, q: Array, qd: Array, qd_a: Array, qdd_a: Arr
     Raises:
         SamplesError: an array is not (N, n).
     """
-    q, qd, qd_a, qdd_a = _samples(chain, q, qd, qd_a, qdd_a)
+    q, qd, qd_a, qdd_a = chain.samples(q, qd, qd_a, qdd_a)
     tree, n, supports = chain.tree, chain.n, chain.supports()
     out = np.zeros((len(q), n, 10 * n))
     for start in range(0, len(q), reference.BLOCK):
@@ -84,7 +84,7 @@ def passive_inverse_dynamics(chain: Chain, theta: Array, q: Array, qd: Array, qd
     Raises:
         SamplesError: an array is not (N, n), or theta not ten parameters a body.
     """
-    q, qd, qd_a, qdd_a = _samples(chain, q, qd, qd_a, qdd_a)
+    q, qd, qd_a, qdd_a = chain.samples(q, qd, qd_a, qdd_a)
     tree, n = chain.tree, chain.n
     theta = np.asarray(theta, dtype=np.float64)
     if theta.shape not in ((10 * n,), (len(q), 10 * n)):
@@ -151,12 +151,3 @@ def _placements(chain: Chain, q: Array) -> tuple[Array, Array]:
         else:
             place[i] += (fixed @ axis) * q[:, i, None]
     return rotation, place
-
-
-def _samples(chain: Chain, *arrays: Array) -> tuple[Array, ...]:
-    """The arrays as float64, all (N, n)."""
-    out = tuple(np.asarray(array, dtype=np.float64) for array in arrays)
-    for array in out:
-        if array.ndim != 2 or array.shape != (len(out[0]), chain.n):
-            raise SamplesError(f"joint arrays must have shape (N, {chain.n}), the same N, got {array.shape}")
-    return out

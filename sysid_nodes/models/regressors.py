@@ -39,7 +39,7 @@ def standard_regressor(chain: Chain, q: Array, qd: Array, qdd: Array, *, impleme
     Raises:
         SamplesError: an array is not (N, n).
     """
-    return kernel.standard_regressor(chain.tree, *_samples(chain, q, qd, qdd), kernel=implementation)
+    return kernel.standard_regressor(chain.tree, *chain.samples(q, qd, qdd), kernel=implementation)
 
 
 def momentum_regressors(chain: Chain, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -48,7 +48,7 @@ def momentum_regressors(chain: Chain, q: Array, qd: Array) -> tuple[Array, Array
     Raises:
         SamplesError: an array is not (N, n).
     """
-    q, qd = _samples(chain, q, qd)
+    q, qd = chain.samples(q, qd)
     momentum, rate = np.zeros((2, len(q), chain.n, 10 * chain.n))
     for start in range(0, len(q), reference.BLOCK):
         block = slice(start, start + reference.BLOCK)
@@ -72,12 +72,3 @@ def window_regressors(
         SamplesError: shapes do not fit the chain, or an edge is out of range or out of order.
     """
     return kernel.window_regressors(chain.tree, t, q, qd, edges, kernel=implementation)
-
-
-def _samples(chain: Chain, *arrays: Array) -> tuple[Array, ...]:
-    """The arrays as float64, all (N, n)."""
-    out = tuple(np.asarray(array, dtype=np.float64) for array in arrays)
-    for array in out:
-        if array.ndim != 2 or array.shape != (len(out[0]), chain.n):
-            raise SamplesError(f"joint arrays must have shape (N, {chain.n}), the same N, got {array.shape}")
-    return out

@@ -195,6 +195,10 @@ def _conclude(document: Document) -> Verdict:
     if status is Status.WAITING:
         headline = "Nothing was learnt: no window of data was complete"
         return Verdict("wait", "No data", headline, ("The intervals below are the prior's.",))
+    if status is Status.UNWEIGHED:
+        first = f"Bounds that rest on a calibration are claimed after {document['config']['weigh_first']} windows."
+        headline = "Nothing is claimed yet: too few windows to weigh the data against the calibration"
+        return Verdict("wait", "Not weighed", headline, (first, "The intervals below are the prior's."))
     if status is Status.ESTIMATED:
         if mass["lower"] is None:
             headline = f"The {subject} is estimated at {number_text(mass['nominal'], 3)} kg, nothing said of its error"

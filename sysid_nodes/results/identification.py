@@ -22,6 +22,7 @@ class Status(IntEnum):
     INCONSISTENT = 3
     ESTIMATED = 4
     DOUBTFUL = 5
+    UNWEIGHED = 6
 
     @property
     def message(self) -> str:
@@ -39,7 +40,8 @@ _MESSAGES = {
     Status.NOT_EXCITED: "bounds are proven, but the motion so far leaves directions blind",
     Status.PROVEN: "bounds are proven under the stated assumptions",
     Status.INCONSISTENT: "no parameters explain the data under the stated assumptions; no bounds are claimed",
-    Status.DOUBTFUL: "the data use up the margin that the bounds rest on: they may miss the truth and are not proven",
+    Status.DOUBTFUL: "the data do not look like the calibration: the bounds may miss the truth and are not proven",
+    Status.UNWEIGHED: "too few windows yet to weigh the data against the calibration; the bounds are the prior's",
     Status.ESTIMATED: "bounds come from a first-order sensitivity analysis or rest on a posterior, and are not proven",
 }
 

@@ -11,6 +11,7 @@ import numpy as np
 import pinocchio
 
 from sysid_nodes.exceptions import RobotError
+from sysid_nodes.robots.links import joint_link
 from sysid_nodes.robots.robot import Robot
 
 
@@ -51,7 +52,7 @@ def hand_of(robot: Robot, logged: Collection[str] = ()) -> str:
         ends.append(joint)
     longest = max(depth[joint] for joint in ends)
     found = sorted({joint for joint in ends if depth[joint] == longest})
-    links = [_link_of(robot, joint) for joint in found]
+    links = [joint_link(robot, joint) for joint in found]
     if len(found) > 1:
         if len(heard := [link for link in links if joints_to(robot, link)[-1] in logged]) == 1:
             return heard[0]
@@ -65,11 +66,6 @@ def _is_finger(robot: Robot, joint: int, branches: Mapping[int, int], parents: S
     name = robot.joint_names[joint - 1].lower()
     named = any(word in name for word in ("finger", "gripper", "knuckle", "hand_"))
     return named or (siblings > 1 and parents[parent] > 0 and parents[parents[parent]] > 0)
-
-
-def _link_of(robot: Robot, joint: int) -> str:
-    links = [f for f in robot.model.frames if f.type == pinocchio.FrameType.BODY and int(f.parentJoint) == joint]
-    return str(min(links, key=lambda link: float(np.linalg.norm(link.placement.homogeneous - np.eye(4)))).name)
 
 
 def lock_joints(robot: Robot, kept: Sequence[str], places: Mapping[str, float]) -> Robot:

@@ -28,6 +28,11 @@ def moving_link(robot: Robot, body: str) -> str:
     return joint_link(robot, robot.body_index(body) + 1)
 
 
+def moved_part(robot: Robot, joint: int) -> str:
+    """Words for what a joint, by its index among the names, moves; -1 is the base."""
+    return "the base" if joint < 0 else f"what {robot.joint_names[joint]} moves"
+
+
 def base_link(robot: Robot) -> str:
     """The link whose pose q begins with."""
     return joint_link(robot, 1)

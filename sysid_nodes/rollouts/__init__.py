@@ -12,6 +12,7 @@ from sysid_nodes.rollouts.processes import ProcessSimulations
 from sysid_nodes.rollouts.simulations import (
     ClosableSimulator,
     DrivenSimulations,
+    ExtrapolatedSimulations,
     FinerSimulations,
     Simulations,
     Simulator,
@@ -27,6 +28,7 @@ __all__ = [
     "CommandedPolicy",
     "Drive",
     "DrivenSimulations",
+    "ExtrapolatedSimulations",
     "FinerSimulations",
     "GroundConfig",
     "HumanoidPolicy",

@@ -163,7 +163,7 @@ class Footsteps:
         both = np.where(stance[:, None] == np.arange(2), share[:, None], 1.0 - share[:, None])
         return both, np.clip(off, -self._reach, self._reach)
 
-    def landing(self, memory: HumanoidMemory, pendulum: Pendulum) -> Array:
+    def landing_point(self, memory: HumanoidMemory, pendulum: Pendulum) -> Array:
         """(B, 2) where the swinging foot is to land, from the base, along the heading."""
         own, swing = pendulum.soles[np.arange(len(memory.time)), memory.stance], 1 - memory.stance
         left = np.maximum(pendulum.lasts + 0.5 * BOTH - memory.time, 0.0)

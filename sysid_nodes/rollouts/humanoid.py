@@ -177,7 +177,7 @@ class HumanoidPolicy:
     ) -> Array:
         """(B, 12) set-points of legs whose foot is in the air, half a period on."""
         row, n = np.arange(len(q)), len(self.posture)
-        goal, through = self._footsteps.landing(memory, pendulum), pendulum.lasts - BOTH
+        goal, through = self._footsteps.landing_point(memory, pendulum), pendulum.lasts - BOTH
         s = np.clip((memory.time - BOTH + 0.5 * self.period) / through, 0.0, 1.0)
         blend, slope = s * s * (3.0 - 2.0 * s), 6.0 * s * (1.0 - s) / through
         start = memory.lift_off

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks of rotations as MuJoCo's unit quaternions w, x, y, z."""
+"""Stacks of rotations as MuJoCo's unit quaternions w, x, y, z, and of states with them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ def exponential(vector: Array) -> Array:
     half = 0.5 * np.linalg.norm(vector, axis=-1, keepdims=True)
     # np.sinc(x) = sin(pi x) / (pi x)
     return np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * vector], axis=-1)
+
+
+def drift(states: Array, time: float) -> Array:
+    """MuJoCo states (..., nq + nv) whose configurations have gone on at their velocities for a time [s]."""
+    n = (states.shape[-1] - 13) // 2
+    out, rates = np.array(states), states[..., 7 + n :]
+    out[..., :3] += time * rates[..., :3]
+    out[..., 3:7] = product(out[..., 3:7], exponential(time * rates[..., 3:6]))
+    out[..., 7 : 7 + n] += time * rates[..., 6:]
+    return out
 
 
 def logarithm(q: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from mujoco.batch import Batch
 
 from sysid_nodes.rollouts.drive import Array, Bristles, Drive
+from sysid_nodes.rollouts.rotations import drift
 from sysid_nodes.rollouts.variants import IntArray, Variants, Work
 
 Law = Callable[[int], Array]
@@ -181,13 +182,17 @@ class Simulations(DrivenSimulations):
 class FinerSimulations:
     """The same simulations in smaller steps, to see what the size of a step does.
 
+    Semi-implicit Euler's configurations belong half a step after its velocities, whatever the step is, and states that
+    come and go are those of the original one.
+
     Args:
         simulator: of a model whose step is a part of the original one.
+        step: the original one [s].
         parts: how many of its steps make one of the original's.
     """
 
-    def __init__(self, simulator: Simulator, parts: int) -> None:
-        self._simulator, self._parts = simulator, parts
+    def __init__(self, simulator: Simulator, step: float, parts: int) -> None:
+        self._simulator, self._parts, self._ahead = simulator, parts, 0.5 * step * (1.0 - 1.0 / parts)
 
     @property
     def steps(self) -> int:
@@ -195,12 +200,29 @@ class FinerSimulations:
         return self._simulator.steps
 
     def run(self, variants: Variants, work: Work) -> Array:
-        """See `Simulator`; times are those of the original steps, and velocities the means over these, as they are."""
-        # A set-point of a step is the mean over the time about its beginning, hence straight between two of them.
-        after = np.concatenate([work.targets[:, 1:], work.targets[:, -1:]], axis=1)[:, :, None]
-        part = (np.arange(self._parts) / self._parts)[:, None]
-        targets = (work.targets[:, :, None] * (1.0 - part) + after * part).reshape(len(after), -1, after.shape[-1])
-        found = self._simulator.run(variants, replace(work, targets=targets, every=1))
-        found = found.reshape(len(found), -1, self._parts, found.shape[-1])[:, work.every - 1 :: work.every]
-        nq = (found.shape[-1] + 1) // 2
-        return np.concatenate([found[:, :, -1, :nq], found[..., nq:].mean(axis=2)], axis=-1)
+        """See `Simulator`; times are those of the original steps."""
+        start, targets = drift(work.start, -self._ahead), np.repeat(work.targets, self._parts, axis=1)
+        fine = replace(work, start=start, targets=targets, every=self._parts * work.every)
+        return drift(self._simulator.run(variants, fine), self._ahead)
+
+
+class ExtrapolatedSimulations:
+    """Simulations in no steps at all, as those of half and of a quarter of the step tell of them (Richardson).
+
+    Their errors being proportional to the step. Quaternions come out normal but for squares of the difference.
+
+    Args:
+        half, quarter: the two.
+    """
+
+    def __init__(self, half: Simulator, quarter: Simulator) -> None:
+        self._half, self._quarter = half, quarter
+
+    @property
+    def steps(self) -> int:
+        """Steps made so far by both."""
+        return self._half.steps + self._quarter.steps
+
+    def run(self, variants: Variants, work: Work) -> Array:
+        """See `Simulator`; NaN where one of them has failed."""
+        return 2.0 * self._quarter.run(variants, work) - self._half.run(variants, work)

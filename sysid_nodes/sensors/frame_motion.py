@@ -56,6 +56,10 @@ class SensorFrame:
         robot: whose link it is.
         link: URDF link; empty for the floating base itself (without one, the first link that moves).
 
+    Attributes:
+        on_base: whether that link is the floating base.
+        offset, rotation: (3,) and (3, 3) of the frame in that of the joint that carries it.
+
     Raises:
         RobotError: the robot has no such link or it does not move.
     """
@@ -69,7 +73,7 @@ class SensorFrame:
         self.on_base = robot.floating_base and joint == 1
         if self._frame is None and not self.on_base:
             raise RobotError(f"robot '{robot.name}' has a fixed base: name the link that carries the sensor")
-        self._offset = np.array(placement.translation)
+        self.offset, self.rotation = np.array(placement.translation), np.array(placement.rotation)
         self._turn = np.array(pinocchio.Quaternion(placement.rotation).coeffs())
         self._adjoint = np.zeros((6, robot.model.nv))
         self._adjoint[:, :6] = placement.toActionMatrixInverse()
@@ -80,7 +84,7 @@ class SensorFrame:
         if not self.on_base:
             return self._pose_by_pinocchio(states)
         base = states.q[:, 3:7]
-        position = states.q[:, :3] + np.einsum("kij,j->ki", rotations.quaternion_matrix(base), self._offset)
+        position = states.q[:, :3] + np.einsum("kij,j->ki", rotations.quaternion_matrix(base), self.offset)
         return Pose(position, rotations.quaternion_product(base, self._turn), self._constant(len(states)))
 
     def velocity(self, states: States) -> SpatialRate:

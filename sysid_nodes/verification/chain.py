@@ -94,7 +94,7 @@ def _numbers(text: str | None, default: str) -> Array:
 
 def _axis(joint: ElementTree.Element) -> Array:
     if joint.get("type") not in ("revolute", "continuous"):
-        raise OutsideScopeError(f"'{joint.get('name')}' is no turning joint")
+        raise OutsideScopeError(f"'{joint.get('name')}' does not turn: revolute and continuous joints are covered")
     found = joint.find("axis")
     axis = _numbers(None if found is None else found.get("xyz"), "1 0 0")
     return np.asarray(axis / np.sqrt((axis**2).sum()))

@@ -2,7 +2,8 @@
 """Least distances of the robot and its load to obstacles and to one another.
 
 Every shape is a zonotope with a radius, and so is the difference of two. Their distance in the middle of a part is at
-least the length of that difference along any direction; Gilbert's algorithm (1966) finds one that is nearly the best.
+least the length of that difference along any direction. The one to its nearest point is the best; minimising over one
+generator after another comes close to it.
 What moves along that direction within the part, and by errors, comes off.
 """
 
@@ -25,8 +26,8 @@ Array = npt.NDArray[np.float64]
 FAR = 0.25
 """Distances count up to this [m], as in certificates."""
 
-_STEPS, _CLOSE = 4000, 1e-4
-"""Steps to the direction at most, and how near to the best a distance is to be [m]."""
+_STEPS, _CLOSE, _MEET = 4000, 1e-4, 1e-6
+"""Steps to the direction at most, how near to the best a distance is to be, and below what shapes meet [m]."""
 _LOST = 1e-9
 """Rounding of lengths of some metres is much less [m]."""
 
@@ -151,9 +152,9 @@ def _displacement_bound(
     for j in range(shape.joint, fixed, -1):
         turn, place = places[j + 1]
         axis, between[j] = turn @ chain.axis[j], 1.0
-        slope[j] = np.abs((way * cross(axis, centre - place)).sum(axis=1))
+        slope[j] = np.abs(_dots(way, cross(axis, centre - place)))
         for generator in generators:
-            slope[j] += np.abs((way * cross(axis, generator)).sum(axis=1))
+            slope[j] += np.abs(_dots(way, cross(axis, generator)))
         longest += np.sqrt((chain.place[j] ** 2).sum())
     angle = error.weighted_sum(between) + parts.q_off @ between
     moved = error.along(slope) + (slope.T * parts.q_off).sum(axis=1) + 0.5 * angle**2 * longest
@@ -167,23 +168,31 @@ def separation(places: Sequence[tuple[Array, Array]], one: Shape, two: Shape) ->
         turn, place = places[shape.joint + 1]
         centre = centre + sign * (place + turn @ shape.centre)
         generators += [turn @ generator for generator in shape.generators]
-    spread = np.stack(generators, axis=1) if generators else np.zeros((len(centre), 0, 3))
-    point, best, way = centre.copy(), np.full(len(centre), -np.inf), np.zeros_like(centre)
-    open_ = np.arange(len(centre))
+    squares = [max(float(g @ g), 1e-300) for g in (*one.generators, *two.generators)]
+    spread = np.array(generators).reshape(-1, *centre.shape)
+    best, way = np.full(len(centre), -np.inf), np.zeros_like(centre)
+    # Of the parts that are still open: the difference's middle and generators, their weights, its nearest point.
+    open_, middle, own = np.arange(len(centre)), centre, spread
+    weight, point = np.zeros(spread.shape[:2]), centre.copy()
     for _ in range(_STEPS):
-        at, own, middle = point[open_], spread[open_], centre[open_]
-        length = np.sqrt((at**2).sum(axis=1))
-        unit = at / np.maximum(length, 1e-12)[:, None]
-        along = np.einsum("pgi,pi->pg", own, unit)
-        free = (middle * unit).sum(axis=1) - np.abs(along).sum(axis=1)
+        length = np.sqrt(_dots(point, point))
+        unit = point / np.maximum(length, 1e-12)[:, None]
+        along = np.array([_dots(generator, unit) for generator in own]).reshape(weight.shape)
+        free = _dots(middle, unit) - np.abs(along).sum(axis=0)
         better = (free > best[open_]) & (length > 1e-9)  # no direction, no bound
         way[open_[better]], best[open_[better]] = unit[better], free[better]
-        # The corner of the difference that is least along the direction, and the nearest point on the way there.
-        corner = middle - np.einsum("pg,pgi->pi", np.sign(along), own)
-        ahead = corner - at
-        share = -(at * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300)
-        point[open_] = at + np.clip(share, 0.0, 1.0)[:, None] * ahead
-        open_ = open_[(length - best[open_] > _CLOSE) & (best[open_] < FAR + one.radius + two.radius)]
-        if not len(open_):
+        left = (length - best[open_] > _CLOSE) & (best[open_] < FAR + one.radius + two.radius) & (length > _MEET)
+        if not left.any():
             break
+        if not left.all():
+            open_, middle, own, weight, point = open_[left], middle[left], own[:, left], weight[:, left], point[left]
+        for k, generator in enumerate(own):
+            fitting = np.clip(weight[k] - _dots(point, generator) / squares[k], -1.0, 1.0)
+            point += (fitting - weight[k])[:, None] * generator
+            weight[k] = fitting
     return best - one.radius - two.radius, way
+
+
+def _dots(one: Array, two: Array) -> Array:
+    """(P,) dot products of vectors (P, 3)."""
+    return np.asarray(np.einsum("pi,pi->p", one, two))

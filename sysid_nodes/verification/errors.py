@@ -31,10 +31,9 @@ class Errors:
 
     def along(self, slope: Array) -> Array:
         """(P, ...) bounds on |sum slope_j x_j| for slopes (n, P, ...)."""
-        each, ndim = self.each.T, slope.ndim - 2
-        alone = (np.abs(slope) * each.reshape(*each.shape, *(1,) * ndim)).sum(axis=0)
-        together = np.sqrt(((slope / self.root.reshape(-1, *(1,) * (ndim + 1))) ** 2).sum(axis=0))
-        return np.asarray(np.minimum(alone, together * self.norm.reshape(-1, *(1,) * ndim)))
+        alone = np.einsum("jp...,pj->p...", np.abs(slope), self.each)
+        together = np.sqrt(np.einsum("jp...,jp...,j->p...", slope, slope, self.root**-2.0))
+        return np.asarray(np.minimum(alone, together * self.norm.reshape(-1, *(1,) * (slope.ndim - 2))))
 
     def times(self, matrix: Array) -> Array:
         """(P, n) bounds on |A x|, for |A_jk| at most ``matrix`` (P, n, n)."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from shared.benchmark_report import only_report
 
-from benchmarks import containment, speed, streaming, tightness
+from benchmarks import containment, speed, streaming, tightness, untold
 from benchmarks.containment_trial import run_trial
 from benchmarks.disturbances import SENSOR_PATTERNS, TORQUE_PATTERNS, Context, reading, signs
 from benchmarks.motions import PIECE, REPLAN, START, random_pieces
@@ -58,6 +58,20 @@ def test_tightness(tmp_path: Path) -> None:
     report = only_report(tmp_path)
     assert "3 s at 250 Hz" in report
     assert report.partition("bounds on jerk")[2].count("large random sines") == 1  # pieces have no such bounds
+
+
+@pytest.mark.slow
+def test_untold(tmp_path: Path) -> None:
+    """One arm without an effect, and one whose readings are far out of scale: a claim that is wrong is counted."""
+    records = tmp_path / "records.jsonl"
+    arguments = ["--seed", "5", "--draws", "1", "--effects", "none", "drift", "--records", str(records)]
+    assert untold.main([*arguments, "--out", str(tmp_path / "a")]) == 0
+    assert "Without an effect 1 of 1 end with a claim." in only_report(tmp_path / "a")
+    lines = [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
+    lines[0]["found"]["claimed_wrong"] = 3
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    assert untold.main([*arguments, "--out", str(tmp_path / "b")]) == 1
+    assert "**In 1 of 2 draws some published bound was claimed and wrong.**" in only_report(tmp_path / "b")
 
 
 def test_speed(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def recorder() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def bags(recorder: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four seconds each: enough for a calibration's twenty windows."""
+    """Fourteen seconds each: enough for the 48 windows that bounds on a calibration are weighed by first."""
     folder = tmp_path_factory.mktemp("own_arm") / "bags"
-    recorder.main(["--out", str(folder), "--seconds", "4"])
+    recorder.main(["--out", str(folder), "--seconds", "14"])
     return folder
 
 

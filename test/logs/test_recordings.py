@@ -30,7 +30,12 @@ def test_folders_patterns_and_files_give_each_recording_once(bags: Path) -> None
 
 @pytest.mark.parametrize(
     ("place", "message"),
-    [("nowhere", "no such file"), ("a/*.mcap", "no pattern that matches"), ("empty", "no recording in it"), ("", "no")],
+    [
+        ("nowhere", "no such file"),
+        ("a/*.mcap", "no pattern that matches"),
+        ("empty", "no recording in it"),
+        ("", "no file or folder is named"),
+    ],
 )
 def test_a_place_without_recordings_is_named(bags: Path, place: str, message: str) -> None:
     (bags / "empty").mkdir()

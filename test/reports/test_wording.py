@@ -125,6 +125,7 @@ def test_listing() -> None:
         (Status.WAITING, "wait", "Nothing was learnt"),
         (Status.INCONSISTENT, "bad", "The data contradict the stated assumptions"),
         (Status.DOUBTFUL, "bad", "The mass seems to lie between"),
+        (Status.UNWEIGHED, "wait", "Nothing is claimed yet"),
     ],
 )
 def test_the_verdict_follows_the_status(status: Status, tone: str, headline: str) -> None:

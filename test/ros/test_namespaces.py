@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import re
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,18 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 import rclpy
 from shared.ros_endpoints import NODES, endpoints, make_node
 
+from sysid_nodes.ros import nodes
+
 pytestmark = pytest.mark.ros
 
 SHARED = {"/diagnostics", "/rosout", "/parameter_events", "/clock", "/tf", "/tf_static"}
 """Meant for all by ROS's own conventions."""
+
+
+def test_every_node_but_the_player_of_bags_is_looked_at() -> None:
+    """Which has nothing to do without a recording."""
+    files = {module.name for module in pkgutil.iter_modules(nodes.__path__)}
+    assert files == {kind.__module__.rpartition(".")[2] for kind, _ in NODES} | {"bag_player"}
 
 
 @pytest.mark.parametrize(("kind", "parameters"), NODES, ids=lambda value: getattr(value, "__name__", ""))

@@ -24,6 +24,7 @@ Array = npt.NDArray[np.float64]
 UR10 = IntervalIdentifierConfig(
     robot="ur10",
     target="payload",
+    weigh_first=20,
     window=WindowConfig(duration=0.25, max_gap=0.05),
     noise=NoiseConfig(
         model="window",
@@ -41,13 +42,15 @@ UR10 = IntervalIdentifierConfig(
         armature=(2.0, 2.0, 2.0, 0.5, 0.5, 0.5),
         armature_relative=0.5,
         offset_absolute=(1.0,),
+        calibration_gain=(0.0,),
     ),
     prior=PriorConfig(
         lower=(0.0, -2.0, -2.0, -2.0, -1.0, -1.0, -1.0, -1.0, -1.0, -1.0),
         upper=(8.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
     ),
 )
-"""Drives known to within 80 %, links to within 30 % of their mass and size, nothing known of the torque error."""
+"""Drives known to within 80 %, links to within 30 % of their mass and size, nothing known of the torque error; readings
+of torque are in scale, and 5 s are enough to be weighed."""
 
 UR10_GAIN = replace(UR10, known_robot=replace(UR10.known_robot, gain_relative=(0.2,)))
 """The same with torque readings that are off by up to 20 %."""
@@ -55,7 +58,9 @@ UR10_GAIN = replace(UR10, known_robot=replace(UR10.known_robot, gain_relative=(0
 GEN3 = IntervalIdentifierConfig(
     target="payload",
     noise=NoiseConfig(model="window", torque_relative=(0.0,), velocity_error=(1e-3,)),
-    known_robot=KnownRobotConfig(inertia_relative=0.1, friction_relative=0.5, armature_relative=0.3),
+    known_robot=KnownRobotConfig(
+        inertia_relative=0.1, friction_relative=0.5, armature_relative=0.3, calibration_gain=(0.0,)
+    ),
     prior=PriorConfig(
         lower=(0.0, -1.0, -1.0, -1.0, -0.4, -0.4, -0.4, -0.4, -0.4, -0.4),
         upper=(6.0, 1.0, 1.0, 1.0, 0.4, 0.4, 0.4, 0.4, 0.4, 0.4),

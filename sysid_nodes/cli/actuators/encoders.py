@@ -10,7 +10,7 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.logs.command_reader import LOW_COMMANDS
 from sysid_nodes.logs.reader import TopicLog, read_joint_states, read_topics
 from sysid_nodes.logs.storage import absolute
-from sysid_nodes.messages.prime.low_state_reader import DamagedError, LowStateReader
+from sysid_nodes.messages.unitree.low_state_reader import DamagedError, LowStateReader
 from sysid_nodes.robots import Robot
 
 LOW_STATES = ("unitree_go/msg/LowState", "unitree_hg/msg/LowState")

@@ -63,7 +63,8 @@ def posterior_of(
     except (LogError, ExcitationError) as error:
         raise type(error)(str(error), source=names) from None
     if not result.status.trusted:
-        sys.stderr.write(f"sysid: {names}: the posterior: {result.message}\n")
+        told = "; ".join((result.status.message, *result.findings))  # no page has the rest
+        sys.stderr.write(f"sysid: {names}: the posterior: {told}\n")
         return None
     doubts = () if result.status is BayesianStatus.FOUND else (result.status.message,)
     for finding in (*doubts, *result.findings):

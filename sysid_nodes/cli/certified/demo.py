@@ -111,9 +111,9 @@ def _run(args: argparse.Namespace, machine: Machine) -> Ending:
 
 def short_of_goal(loop: CertifiedRun, watch: Watch) -> Ending:
     """The end of a robot that rests elsewhere; no machine is too slow where a planner with time certifies nothing."""
-    if watch.uncertified and summary.late(loop):
+    if watch.uncertified and summary.is_late(loop):
         return Ending(NOT_THERE, f"The robot rests short of its goal: {watch.uncertified}; {_WAYS}")
-    return Ending(NOT_THERE, loop.sentence, summary.late(loop))
+    return Ending(NOT_THERE, loop.sentence, summary.is_late(loop))
 
 
 def _live(

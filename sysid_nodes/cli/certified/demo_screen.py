@@ -20,6 +20,7 @@ _BAR = (12, 40)  # columns, least and most
 _STYLE = {
     Status.PROVEN: "green",
     Status.NOT_EXCITED: "yellow",
+    Status.UNWEIGHED: "yellow",
     Status.INCONSISTENT: "bold red",
     Status.DOUBTFUL: "bold red",
 }

@@ -12,7 +12,7 @@ import numpy as np
 
 from sysid_nodes.cli.certified.demo_replay import identify_again
 from sysid_nodes.cli.certified.demo_watch import Watch
-from sysid_nodes.cli.demo.aside import aside
+from sysid_nodes.cli.demo.call_in_process import call_in_process
 from sysid_nodes.cli.demo.closing import machine_lines
 from sysid_nodes.data.config import read_parameters
 from sysid_nodes.data.scene import load_scene
@@ -77,7 +77,7 @@ def evaluate(
     """
     values, bag = read_parameters(folder / "config.yaml"), folder / "bag"
     model = CertifiedModel(CertifiedSettings.of(values))
-    with aside(identify_again, folder, source) as identified:
+    with call_in_process(identify_again, folder, source) as identified:
         history = read_history(bag, model.robot.joint_names, load_scene(scene))
         goals = np.array(values["certified_planner.goals"]).reshape(-1, model.robot.n)
         facts = dict(facts) | {"config": values}
@@ -88,7 +88,7 @@ def evaluate(
         figures = motion_figures(loop)
         run = identified()
     live, document = read_result(live_file), build_document(run)
-    agree = same(live, document)
+    agree = have_same_numbers(live, document)
     if not agree:
         document = live | {"joints": document["joints"]}
     document |= {"truth": [float(x) for x in watch.truth], "source": source, "certified": certified_fields(loop)}
@@ -100,7 +100,7 @@ def evaluate(
     return document, loop, agree
 
 
-def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def have_same_numbers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two results hold the same numbers, to the last bit, at every step."""
     return one["parameters"] == other["parameters"] and _steps(one) == _steps(other)
 
@@ -208,7 +208,7 @@ def has_arrived(loop: CertifiedRun) -> bool:
     return loop.outcome == ARRIVED
 
 
-def late(loop: CertifiedRun) -> bool:
+def is_late(loop: CertifiedRun) -> bool:
     """Whether nothing but something late ended, stopped or refused the motion of a robot short of its goal."""
     events = loop.history.events
     reasons = {event.reason.name for event in events if event.reason is not StopReason.NONE}

@@ -25,11 +25,11 @@ from sysid_nodes.sessions.diagnostic_keys import (
     REAL_TIME_FACTOR,
     RECEIVED,
     REJECTED,
+    TIMED_OUT,
     UNCERTIFIED,
     WAITING,
 )
 from sysid_nodes.systems.certified.control.output import Mode
-from sysid_nodes.systems.certified.search.planning_step import NO_TIME
 
 Array = npt.NDArray[np.float64]
 
@@ -194,7 +194,8 @@ class Watch(LiveWatch):
     @property
     def uncertified(self) -> str:
         """Why the planner's last steps have certified nothing though they had the time; empty where they have."""
-        return self.planner if self._number(_PLANNER, UNCERTIFIED) and NO_TIME not in self.planner else ""
+        timed_out = self._text(_PLANNER, TIMED_OUT) == "True"
+        return self.planner if self._number(_PLANNER, UNCERTIFIED) and not timed_out else ""
 
     # -- the streams
 

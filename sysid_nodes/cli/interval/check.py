@@ -12,6 +12,7 @@ import numpy as np
 from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import track
+from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.logs import read_joint_states
@@ -20,12 +21,17 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.rejection import POSITION_JUMP, TURN_UNKNOWN
+from sysid_nodes.signals.stream import Sample
+from sysid_nodes.signals.windows import cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.check.arm_check import still_joints
 from sysid_nodes.systems.interval.check.arm_fit import SURE
 from sysid_nodes.systems.interval.check.mending import parameter_lines
 from sysid_nodes.systems.interval.check.rounds import CheckRounds, check_in_rounds
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
+from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.missing_samples import MissingSamples
+from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.stream_watch import dead_signals, missing_joints
 
 _MOST = 60_000
@@ -38,11 +44,13 @@ def run(args: argparse.Namespace) -> int:
     robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)
     record = SignalRecord(robot.joint_names, DriverSignals(SignalsConfig(), robot.n), most=_MOST)
-    stream, names = joint_stream(robot, config), set[str]()
+    stream, names, samples = joint_stream(robot, config), set[str](), list[Sample]()
     for message in track(log, f"read {args.bag.name}"):
         record.take(message)
         names.update(message.names)
-        stream.push(message.names, message.stamp, message.position, message.velocity, message.effort)
+        taken = stream.push(message.names, message.stamp, message.position, message.velocity, message.effort)
+        if taken is not None:
+            samples.append(taken)
     signals = record.signals()
     if len(signals) < 2:
         faults = missing_joints(robot, names)
@@ -67,7 +75,24 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"within the recording: {reason}; cut it there\n")
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
-    return CONTRADICTION if rounds.findings or dead else 0
+    sys.stdout.writelines(f"{line}\n" for line in _left_out(robot, config, samples))
+    return CONTRADICTION if rounds.findings or dead or stream.restarts else 0
+
+
+def _left_out(robot: Robot, config: IntervalIdentifierConfig, taken: list[Sample]) -> Iterator[str]:
+    """Windows that an identification leaves out for samples that were lost, since the clock was last set back."""
+    t = np.array([sample.t for sample in taken])
+    back = np.flatnonzero(np.diff(t) <= 0.0)
+    since = taken[back[-1] + 1 if back.size else 0 :]
+    if len(since) < 2:
+        return
+    columns = (np.array([sample[k] for sample in since]) for k in range(4))
+    samples = JointSamples(robot.joint_names, *columns)
+    edges, _ = cut(samples, config.window.duration, config.window.max_gap)
+    noise = Noise.from_config(config.noise, robot.n, robot.encoder_step)
+    for reason, which in MissingSamples().violations(samples, edges, noise).items() if len(edges) else ():
+        if which.any():
+            yield f"{which.sum()} of {len(edges)} windows of {config.window.duration:g} s are left out: {reason}"
 
 
 def _rejection_note(rejected: Mapping[str, int]) -> str:

@@ -31,8 +31,8 @@ def run(args: argparse.Namespace, parsed: dict[str, Any]) -> int:
         raise InputError(error.strerror or str(error), source=str(args.into)) from None
     added, moving = document["target"] == "payload", moved_joints(data, document["joints"])
     write_atomically(args.out, export_body(data, link, theta, added=added, moving=moving, source=str(args.into)))
-    if document["status"] == Status.DOUBTFUL.name:
-        sys.stderr.write(f"sysid: warning: {args.result}: {Status.DOUBTFUL.message}\n")
+    if (status := Status[document["status"]]) in (Status.DOUBTFUL, Status.UNWEIGHED):
+        sys.stderr.write(f"sysid: warning: {args.result}: {status.message}\n")
     if blind := document["excitation"]["blind"]:
         sys.stderr.write(f"sysid: the data say nothing about {summary(blind)}; there the file has the prior's guess\n")
     sys.stdout.write(f"{args.out}: {'added to ' if added else ''}{link}:\n")

@@ -34,7 +34,7 @@ from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.sessions.prime.stretches import Stretch
-from sysid_nodes.sessions.prime.trust import BASE_STREAMS
+from sysid_nodes.systems.prime.initialisation import BASE_STREAMS
 
 _LOOKED_AT = 200  # joint states, for the names of their joints
 

@@ -17,6 +17,7 @@ from sysid_nodes.reports.prime.schema import PIPELINE
 from sysid_nodes.results.prime import BodyEstimate
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sessions.prime.session import PrimeSession
+from sysid_nodes.systems.prime.assumptions import assumptions
 
 
 def prime_document(session: PrimeSession) -> dict[str, Any]:
@@ -33,6 +34,7 @@ def prime_document(session: PrimeSession) -> dict[str, Any]:
             {"status": s.status.name, "start": s.start, "end": s.end, "why": s.why} for s in session.stretches
         ],
         "findings": [finding.message for finding in session.judgement.findings],
+        "assumptions": list(assumptions(session.config.prime)),
         "t": None if estimate is None else float(estimate.t[-1]),
         "bodies": [_body(body, np.sqrt(session.judgement.inflation)) for body in bodies],
         "constants": [] if estimate is None else _constants(session),

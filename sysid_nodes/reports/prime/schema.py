@@ -26,6 +26,7 @@ PRIME_FIELDS = (
     Field("stretches[].end", "number"),
     Field("stretches[].why", "string"),
     Field("findings", "strings"),
+    Field("assumptions", "strings", optional=True),
     Field("t", "number or null"),
     Field("bodies", "list"),
     Field("bodies[].link", "string"),

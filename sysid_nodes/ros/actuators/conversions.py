@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.exceptions import SamplesError
 from sysid_nodes.logs.command_reader import RawSetPoints, from_low_command
-from sysid_nodes.messages.prime.low_state_reader import LowStateReader
+from sysid_nodes.messages.unitree.low_state_reader import LowStateReader
 from sysid_nodes.ros.conversions import to_seconds
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
 

@@ -23,8 +23,8 @@ from sysid_nodes.messages.actuators.drive_markers import drive_marker_fields
 from sysid_nodes.messages.actuators.models import models_fields, status
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.markers import with_prefix
-from sysid_nodes.messages.prime.low_state import TOPIC as LOW_STATE
-from sysid_nodes.messages.prime.low_state import low_type
+from sysid_nodes.messages.unitree.low_state import TOPIC as LOW_STATE
+from sysid_nodes.messages.unitree.low_state import low_type
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.actuators.conversions import COMMANDS, low_command_taker, low_state_taker
 from sysid_nodes.ros.conversions import to_joint_state

@@ -23,9 +23,9 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 
 from sysid_nodes.data.readings import Readings
-from sysid_nodes.messages.prime import low_state as unitree_messages
-from sysid_nodes.messages.prime.low_state import low_state_type
-from sysid_nodes.messages.prime.low_state_reader import LowStateReader
+from sysid_nodes.messages.unitree import low_state as unitree_messages
+from sysid_nodes.messages.unitree.low_state import low_state_type
+from sysid_nodes.messages.unitree.low_state_reader import LowStateReader
 from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type, to_seconds

@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu, JointState
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header, quaternion, vector
-from sysid_nodes.messages.prime.low_state import TOPIC, fill_low_state, low_state_type
+from sysid_nodes.messages.unitree.low_state import TOPIC, fill_low_state, low_state_type
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.robots.robot import Array

@@ -12,7 +12,7 @@ from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.planning import Planning
 from sysid_nodes.sessions.certified.replanner import Replanner
 from sysid_nodes.sessions.certified.state import Planned, Seen
-from sysid_nodes.sessions.diagnostic_keys import LAST_OUTCOME, PHASE, UNCERTIFIED
+from sysid_nodes.sessions.diagnostic_keys import LAST_OUTCOME, PHASE, TIMED_OUT, UNCERTIFIED
 from sysid_nodes.sessions.live_session import Level, SessionReport
 from sysid_nodes.sessions.worker import Worker
 
@@ -75,6 +75,7 @@ class LivePlanning:
             PHASE: planning.agenda.phase.name,
             "trajectories": str(planning.made),
             UNCERTIFIED: str(planning.failed),
+            TIMED_OUT: str(planning.timed_out),
             LAST_OUTCOME: planning.message,
             "finished too late": str(planning.dropped),
             "planning is taken to need [s]": f"{planning.timing.needs:.3f}",

@@ -46,6 +46,7 @@ class Planning:
         dropped: number of those that were finished too late for their takeover.
         timing: when steps are due; its rate is to be kept up to date.
         failed: steps in a row that certified nothing.
+        timed_out: whether the last of them had no time to judge a trajectory.
         message: how the last step ended, in words.
         last: the last trajectory made.
 
@@ -67,7 +68,7 @@ class Planning:
         self._start_rate, self._afresh = 0.0, False
         self.timing = Timing(config.certified_planner, config.planner.replan)
         self.made = self.failed = self.dropped = 0
-        self.message = ""
+        self.message, self.timed_out = "", False
         self.last: Planned | None = None
 
     def take_bounds(self, bounds: Bounds, window: int) -> None:
@@ -173,7 +174,7 @@ class Planning:
             self.timing.took(self._clock() - begun, moving=takeover.moving, cut=cut)
         self._afresh = result.plan is None and start.resting and not self._afresh
         if result.plan is None:
-            self.failed, self.message = self.failed + 1, f"{result.status.value}: {result.reason}"
+            self.fail(f"{result.status.value}: {result.reason}", timed_out=result.timed_out)
             return None
         finished = now()
         met = takeover.reschedule(finished, self.timing.lead)
@@ -238,6 +239,10 @@ class Planning:
         )  # fmt: skip
         replan = min(max(replan, 0.0), plan.duration)
         return Planned(record, plan, certificate, box, self.agenda.phase, result, replan)
+
+    def fail(self, message: str, *, timed_out: bool = False) -> None:
+        """Counts a step that certified nothing, for the reason given."""
+        self.failed, self.message, self.timed_out = self.failed + 1, message, timed_out
 
     def _note(self, planned: Planned) -> Planned:
         """Remembers what is sent to the controller now."""

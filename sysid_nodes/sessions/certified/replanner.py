@@ -66,7 +66,7 @@ class Replanner:
 
     def fail(self, message: str) -> None:
         """Counts a step that broke off, for the reason given."""
-        self._planning.failed, self._planning.message = self._planning.failed + 1, message
+        self._planning.fail(message)
         self._pause()
 
     def _pause(self) -> None:

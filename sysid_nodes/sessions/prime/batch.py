@@ -13,13 +13,14 @@ from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.sensors import build_sensors, channel_specs
-from sysid_nodes.sessions.prime.fall import FALLEN, find_fall, first_stages
+from sysid_nodes.sessions.prime.fall import FALLEN, find_fall, first_stages, later_stages
 from sysid_nodes.sessions.prime.session import PrimeSession
 from sysid_nodes.sessions.prime.trust import Trust
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps, join
 from sysid_nodes.systems.prime import Knowledge, build_model, estimate_motion
+from sysid_nodes.systems.prime.initialisation import first_seen
 
 _LEAST = 3  # stages
 _LOOK = 0.1  # between two looks at the streams' health [s]
@@ -118,7 +119,8 @@ def solve_batch(
 ) -> tuple[PrimeUpdate, int]:
     """Full information over the longest connected stretch of what a session was given; the session then reports it.
 
-    It ends where the robot falls. Returns the update and how many steps lie outside that stretch.
+    It begins where anything reads the base's motion, and ends where the robot falls. Returns the update and how many
+    steps lie outside that stretch.
 
     Args:
         session: made with `gathered`, and fed.
@@ -131,6 +133,8 @@ def solve_batch(
         ExcitationError: there are fewer than three steps, or fewer than half a second's before a fall.
     """
     steps, left = gathered.longest_stretch()
+    unseen = first_seen(steps.samples, len(steps)) % max(len(steps), 1)  # where nothing is heard, all of it
+    steps, left = later_stages(steps, unseen), left + unseen
     if len(steps) < _LEAST:
         raise ExcitationError(f"no motion could be estimated: the streams have only {len(steps)} steps in common")
     config, findings = session.config, [*record.found.values()]

@@ -174,3 +174,9 @@ def first_stages(steps: AlignedSteps, count: int) -> AlignedSteps:
     """So many steps of a log and what was read at them."""
     samples: Mapping[str, Samples] = {name: own.between(0, count) for name, own in steps.samples.items()}
     return replace(steps, times=steps.times[:count], samples=dict(samples))
+
+
+def later_stages(steps: AlignedSteps, first: int) -> AlignedSteps:
+    """The steps of a log from one on and what was read at them."""
+    samples: Mapping[str, Samples] = {name: own.between(first, len(steps)) for name, own in steps.samples.items()}
+    return replace(steps, first=steps.first + first, times=steps.times[first:], samples=dict(samples))

@@ -15,14 +15,12 @@ from sysid_nodes.sessions.prime.fall import FALL, FALLEN
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
+from sysid_nodes.systems.prime.initialisation import BASE_STREAMS
 
 CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
 """Kinds of findings that are not about a stream's transport."""
 
 _JOINTS = "joint_position"
-BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
-"""Streams that tell how the base moves; without any of them the motion is lost."""
-
 _WRONG = (FALLEN, StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
 """Faults of readings that were used, and of what they are used for."""
 

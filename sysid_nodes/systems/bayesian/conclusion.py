@@ -39,7 +39,8 @@ from sysid_nodes.systems.bayesian.posterior import (
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
-from sysid_nodes.systems.bayesian.wiring import other_wiring
+from sysid_nodes.systems.bayesian.suspicions import suspicions
+from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -82,14 +83,17 @@ def conclude(
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    wrong = contradictions(rows, x, fitted, kept, read)
+    if told is None and before is None:  # nothing was fitted: what the log misses of the prior is no contradiction
+        status = max(status, BayesianStatus.STALLED)
+        findings = ("the search ended where nothing tells the constants: try another bayesian.step", *findings)
+    wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
-        said = (far_from_prior(own, x, theta), other_wiring(fitted) if status.trusted else "")
-        wrong = tuple(words for words in said if words)
+        wiring = other_wiring(fitted) if status.trusted else Wiring()
+        wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
+        findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
-    if wrong:
-        status, findings = max(status, BayesianStatus.CONTRADICTED), (*wrong, *findings)
+    status, findings = _with_reasons(status, wrong, findings, suspicions(fitted, config))
     if coarse := long_stages(problem, at.point):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
@@ -135,6 +139,15 @@ class _Belief(NamedTuple):
     known: Knowledge | None
     against: tuple[str, ...]
     told: LogInformation | None
+
+
+def _with_reasons(
+    status: BayesianStatus, wrong: tuple[str, ...], findings: tuple[str, ...], suspected: tuple[str, ...]
+) -> tuple[BayesianStatus, tuple[str, ...]]:
+    """Findings after what contradicts the model; its first line names what may be behind it: some users see no more."""
+    if not wrong:
+        return status, (*findings, *suspected)
+    return max(status, BayesianStatus.CONTRADICTED), ("; ".join((wrong[0], *suspected)), *wrong[1:], *findings)
 
 
 def _combine_with_before(

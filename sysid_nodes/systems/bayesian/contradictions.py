@@ -4,21 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_solve
 from scipy.special import chdtrc
 
 from sysid_nodes.results.bayesian import PosteriorParameter
-from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import linear_model
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
 from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
-from sysid_nodes.systems.bayesian.noise import Correlation, correlation
+from sysid_nodes.systems.bayesian.noise import Correlation
 from sysid_nodes.systems.bayesian.parameters import MOST_SIGMA, Parameters
+from sysid_nodes.systems.bayesian.suspicions import freed_constants
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -99,7 +97,7 @@ def too_short(fitted: Fitted, kept: Correlation, theta: ParameterPosterior) -> s
         kept: how long its residuals keep.
         theta: posterior of the free coordinates.
     """
-    mechanism, used = fitted.problem.mechanism, _used(fitted).sum(axis=0)
+    mechanism, used = fitted.problem.mechanism, _used_torques(fitted).sum(axis=0)
     own = mechanism.parameters
     if not np.isfinite(fitted.problem.log.torque).any():
         return ""
@@ -124,7 +122,7 @@ def _loud(fitted: Fitted) -> BoolArray:
     return np.asarray(noise > _LOUD * fitted.problem.log.most_torque_noise)
 
 
-def _used(fitted: Fitted) -> BoolArray:
+def _used_torques(fitted: Fitted) -> BoolArray:
     """(N - 2, m) torques that were used."""
     problem = fitted.problem
     return np.asarray(problem.log.torque_stages[1:-1, None] & ~problem.uncounted)
@@ -145,7 +143,7 @@ def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tu
     lasts = (kept.torque > LASTING) | _loud(fitted)
     if fitted.shown is not None:
         lasts |= np.isfinite(fitted.shown.torque) & (not fitted.settled)
-    told = _used(fitted).sum(axis=0) >= _FEW
+    told = _used_torques(fitted).sum(axis=0) >= _FEW
     missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts & told
     names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
     return tuple(names[missed].tolist())
@@ -159,25 +157,16 @@ def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:
     priors tells the size of a scale, and of friction, which is never less than nothing, they would have it twice what
     it is.
     """
-    problem, at = fitted.problem, fitted.found.best.point
+    problem = fitted.problem
     own = problem.mechanism.parameters
-    gain = np.arange(own.joint("gain").start, own.joint("gain").stop)[own.motors]
-    sigma = own.sigma.copy()
-    sigma[gain[sigma[gain] == 0.0]] = _ANY
-    if problem.told is not None or not np.isfinite(problem.log.torque).any() or (sigma == own.sigma).all():
+    known = own.sigma[own.joint("gain")][own.motors]
+    wrong = known == 0.0
+    if not wrong.any() or (freed := freed_constants(fitted, "gain", np.where(wrong, _ANY, known))) is None:
         return ()
-    freed = replace(own, sigma=sigma)
-    problem = replace(problem, mechanism=replace(problem.mechanism, parameters=freed))
-    model = linear_model(problem, at)
-    if model.factor is None:
-        return ()
-    covariance = cho_solve((model.factor.corner, True), np.eye(len(freed.free)))
-    places = np.searchsorted(freed.free, gain)
-    scale = at.point.x[gain] - (covariance @ model.factor.parameter_gradient)[places]
-    wrong, variance = own.sigma[gain] == 0.0, np.diag(covariance)[places]
-    off = np.abs(scale - at.point.x[gain])
-    if (wrong & (off > _SCALE * np.sqrt(variance))).any():  # seldom: what lasts costs as much as all before
-        variance = variance + np.diag(correlation(problem, model).extra)[places]
+    scale, variance = freed.value, freed.variance
+    off = np.abs(scale - own.constants(fitted.found.best.point.point.x, "gain")[own.motors])
+    if (wrong & (off > _SCALE * np.sqrt(variance))).any():
+        variance = variance + freed.lasting()
     wrong &= off > _SCALE * np.sqrt(variance)
     if not np.isfinite(problem.log.power).any():
         wrong &= scale < 0.0

@@ -27,7 +27,7 @@ from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion
 from sysid_nodes.systems.bayesian.noise import Pooled, has_settled, pool_noise, pool_stated, quietest, shown_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
-from sysid_nodes.systems.bayesian.turning import turns, with_power_doubt
+from sysid_nodes.systems.bayesian.turning import turns, with_doubts
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -96,7 +96,7 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     if config.noise.acts_on == MOTION:
         refuse_bound_motion(mechanism)
         problem = replace(problem, reference=mechanism.mass(start.q[1:-1], start.x))
-    first, result = _with_noise(with_power_doubt(problem, start), start, config, None, tell)
+    first, result = _with_noise(with_doubts(problem, start), start, config, None, tell)
     results = [result]
     rng = np.random.default_rng(config.search.seed)
     for k in range(1, config.search.starts):
@@ -125,7 +125,7 @@ def refit(known: Knowledge, log: MechanismLog, config: BayesianConfig) -> Fitted
     problem = MechanismProblem(known.mechanism, log, known.noise.noise, turning, known.told)
     if config.noise.acts_on == MOTION:
         problem = replace(problem, reference=known.mechanism.mass(start.q[1:-1], start.x))
-    return _with_noise(with_power_doubt(problem, start), start, config, known.noise, _silent)[0]
+    return _with_noise(with_doubts(problem, start), start, config, known.noise, _silent)[0]
 
 
 def _with_noise(
@@ -175,7 +175,7 @@ def _settle(problem: MechanismProblem, result: Fit, rounds: _Rounds, *, quiet: b
         # Used, a torque may slow a joint until it is not to be used; left out it no longer does, and so on for ever.
         turning |= problem.turning & (k >= _MAY_COME_BACK)
         problem = replace(problem, noise=pooled.noise, turning=turning, weights=found.weights)
-        problem = with_power_doubt(problem, result.point.point)
+        problem = with_doubts(problem, result.point.point)
         if problem.reference is not None:
             at = result.point.point
             problem = replace(problem, reference=problem.mechanism.mass(at.q[1:-1], at.x))

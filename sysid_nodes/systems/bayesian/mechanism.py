@@ -22,6 +22,7 @@ import pinocchio
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models import lugre
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.gears import motor_motion, motor_torques
 from sysid_nodes.models.loop_closure import LoopClosures, build_closures
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.stribeck import friction, friction_by_coefficients, friction_by_velocity
@@ -98,13 +99,11 @@ class Mechanism:
 
     def of_motors(self, rate: Array) -> Array:
         """(N, n) velocities or accelerations of motors, behind their gears, from those of joints."""
-        return np.asarray(rate @ self.coupling.T) if self.coupled else rate
+        return motor_motion(self.coupling, rate) if self.coupled else rate
 
     def by_motors(self, load: Array) -> Array:
         """(N, n, ...) torques that motors have to give, from those that joints need, or derivatives of these."""
-        if not self.coupled:
-            return load
-        return np.asarray(np.einsum("ij,kj...->ki...", np.linalg.inv(self.coupling).T, load))
+        return motor_torques(self.coupling, load) if self.coupled else load
 
     def torque(self, motion: Motion, x: Array) -> Array:
         """T (N, n) [N m]."""
@@ -113,9 +112,9 @@ class Mechanism:
         if self.closures.count:
             _, jacobian = self.closures.linearise(motion.q)
             r = r - np.einsum("kcn,kc->kn", jacobian, motion.force)
-        r, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
-        lost = own.constants(x, "load_friction") * np.hypot(r, _SMALL_TORQUE) * np.tanh(v / coefficients[3])
-        value = r + lost + own.constants(x, "armature") * a + self._friction_torque(v, a, x)
+        load, v, a = self.by_motors(r), self.of_motors(motion.v), self.of_motors(motion.a)
+        lost = own.constants(x, "load_friction") * np.hypot(load, _SMALL_TORQUE) * np.tanh(v / coefficients[3])
+        value = load + lost + own.constants(x, "armature") * a + self._friction_torque(v, a, x)
         if self.term is not None:
             value = value + self._user(x, self.term.value, motion)[:, : own.n]
         return np.asarray(value)

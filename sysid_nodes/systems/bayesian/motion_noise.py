@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information of a short log whose motion is hardly larger than the noise of its positions.
+"""Information of a log whose motion is hardly larger than the noise of its positions.
 
 The estimate of a motion has the readings' noise in it, and the linear model takes that for motion: an acceleration of
 2 rad/s2 that only noise of 0.1 mrad shows would tell a rotor. With J the torques' derivative by the constants and M
@@ -79,8 +79,9 @@ def information_without_noise(
     own = problem.mechanism.parameters
     assert model.factor is not None
     told, lasting = log_information(own, model.factor, at.point.x, extra)
-    # Impacts are constants that tell the motion.
-    if not problem.log.is_short or problem.mechanism.contacts.touching:
+    # Impacts are constants that tell the motion; torques tell it in a long log, but where feet press on each other.
+    weak = problem.log.is_short or problem.torque_doubt is not None
+    if not weak or problem.mechanism.contacts.touching:
         return Told(told, lasting, at.point.x, True)
     share, size, parts = _noise_shares(problem, at, model, told)
     here, x = _weigh(parts, np.where(share <= _MATTERS, 1.0 - share, 0.0)), at.point.x

@@ -14,7 +14,8 @@ The paper's disturbance w and its hard inverse dynamics T = S u + w are the seco
 the loop forces leaves of it what moves the mechanism (the paper's projector, eq. 36). The gain is on the torque's side:
 were it on the reading's, scaling everything down would pay. A reading that is late is moved along its own slope.
 Stages in which a joint stands still or its friction turns too fast have no torque: a linear model of them claims to
-know a speed by a torque that it changes within a hundredth of it. Their power has a larger sigma (turning.py).
+know a speed by a torque that it changes within a hundredth of it. Their power has a larger sigma, and so have torques
+where loops hold forces that nothing else tells (turning.py).
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class MechanismProblem:
         weights: of the readings by a robust loss; None where all count.
         power_doubt: (N - 2,) standard deviation of power that friction of such joints leaves open [W]; None where
             stages with one of them are to tell no power.
+        torque_doubt: (N - 2, m) the same of such joints' torques [N m]; None where they are to tell nothing.
         reference: (N - 2, n, n) mass matrices of the estimate before, where errors of torques act on the motion
             (free_motion.py); None where they are the readings'.
     """
@@ -74,6 +76,7 @@ class MechanismProblem:
     told: LogInformation | None = None
     weights: Weights | None = None
     power_doubt: Array | None = None
+    torque_doubt: Array | None = None
     reference: Array | None = None
 
     @property
@@ -166,8 +169,14 @@ class MechanismProblem:
 
     @property
     def uncounted(self) -> BoolArray:
-        """(N - 2, m) torques that tell nothing: friction turns there, or they are not read."""
+        """(N - 2, m) torques that tell nothing of noise: friction turns there, or they are not read."""
         return np.asarray(self.turning | self.log.unread)
+
+    @property
+    def torque_sigma(self) -> Array:
+        """(N - 2, m) of torques, but for weights [N m]."""
+        doubt = np.inf if self.torque_doubt is None else np.hypot(self.noise.torque, self.torque_doubt)
+        return np.where(self.log.unread, np.inf, np.where(self.turning, doubt, self.noise.torque))
 
     @cached_property
     def stands(self) -> BoolArray:
@@ -212,8 +221,7 @@ class MechanismProblem:
         stages, read = 1 + np.flatnonzero(self.log.torque_stages[1:-1]), np.nan_to_num(self.log.torque)
         gain, offset, delay = (own.constants(point.x, name)[motors] for name in ("gain", "offset", "delay"))
         own_torque, rate = torque[stages - 1][:, motors], self.log.torque_rate[stages]
-        sigma = self.noise.torque / np.sqrt(self._weights.torque[stages - 1])
-        sigma[self.uncounted[stages - 1]] = np.inf
+        sigma = self.torque_sigma[stages - 1] / np.sqrt(self._weights.torque[stages - 1])
         rows = None if found is None else found.of_joints(motors).at(stages - 1)
         if self.reference is not None:
             return self._dynamic(own_torque / sigma, None if rows is None else rows.scale(1.0 / sigma), stages, point.x)

@@ -75,12 +75,12 @@ class _Apart:
 
     @cached_property
     def _parts(self) -> list[tuple[Array, Array]]:
-        return [compressed(self.by_phi[k, j], self.target[k, j]) for j, k in enumerate(self.used.T)]
+        return [compress(self.by_phi[k, j], self.target[k, j]) for j, k in enumerate(self.used.T)]
 
     def rows(self, noise: Array) -> tuple[Array, Array]:
         parts = list(zip(self._parts, noise, strict=True))
         root, target = (np.concatenate([part[k] / s for part, s in parts]) for k in (0, 1))
-        return compressed(root, target)
+        return compress(root, target)
 
     def judge(self, phi: Array, noise: Array) -> Judged:  # noqa: ARG002 - they have nothing in common
         return Judged((self.by_phi @ phi - self.target) * self.used, self.used.sum(axis=0).astype(float), 0.0)
@@ -89,20 +89,20 @@ class _Apart:
 @dataclass(frozen=True)
 class _Handed(_Apart):
     def rows(self, noise: Array) -> tuple[Array, Array]:
-        weight, basis, _ = self._reached(noise)
+        weight, basis, _ = self._passive_reach(noise)
         both = weight[:, :, None] * np.concatenate([self.by_phi, self.target[:, :, None]], axis=2)
         both -= basis @ (basis.swapaxes(1, 2) @ both)
         flat = both.reshape(-1, both.shape[2])
-        return compressed(flat[:, :-1], flat[:, -1])
+        return compress(flat[:, :-1], flat[:, -1])
 
     def judge(self, phi: Array, noise: Array) -> Judged:
-        weight, basis, volume = self._reached(noise)
+        weight, basis, volume = self._passive_reach(noise)
         left = (weight * (self.by_phi @ phi - self.target))[:, :, None]
         left = (left - basis @ (basis.swapaxes(1, 2) @ left))[:, :, 0] * noise
         taken = np.sum(basis**2, axis=(0, 2))
         return Judged(left, self.used.sum(axis=0) - taken, volume + float(taken @ np.log(noise)))
 
-    def _reached(self, noise: Array) -> tuple[Array, Array, float]:
+    def _passive_reach(self, noise: Array) -> tuple[Array, Array, float]:
         """Weights (K, m); bases (K, m, f) of what B reaches, zero beyond its rank; log det(B' S^-2 B) / 2 of all."""
         weight = self.used / noise
         basis, sizes, _ = np.linalg.svd(weight[:, :, None] * self.handed, full_matrices=False)
@@ -110,7 +110,7 @@ class _Handed(_Apart):
         return weight, basis * there[:, None], float(np.sum(np.log(sizes[there])))
 
 
-def compressed(root: Array, target: Array) -> tuple[Array, Array]:
+def compress(root: Array, target: Array) -> tuple[Array, Array]:
     """Rows that give the same squares, no more of them than columns."""
     if len(root) <= root.shape[1]:
         return root, target

@@ -4,6 +4,10 @@
 The model's friction turns smoothly over a small speed, and linear in it: from there a torque would tell a speed a
 hundred times better than any encoder. So torques of such stages are not used. Power is another matter: what friction
 takes is its torque times a speed that is next to nothing there.
+
+Nor are torques left out where loops hold more forces than there are joints without a motor, as of two feet that stand:
+torques alone tell those forces, and with one motor left out the others' torques next to nothing. A biped's dozen motors
+turn slowly, one or another, at nearly all times. There such torques count in the doubt that friction leaves.
 """
 
 from __future__ import annotations
@@ -58,21 +62,44 @@ def turns(mechanism: Mechanism, log: MechanismLog, at: Estimate, smoothed: Array
     return np.asarray(slow[:, own.motors] | slow[:, ~own.motors].any(axis=1, keepdims=True))
 
 
-def with_power_doubt(problem: MechanismProblem, at: Estimate) -> MechanismProblem:
-    """The problem with what dry friction of joints that turn or stand leaves open of the power that is drawn.
+def with_doubts(problem: MechanismProblem, at: Estimate) -> MechanismProblem:
+    """The problem with what dry friction of joints that turn or stand leaves open of torques and of power.
 
-    Of a motor whose friction is off by F, its size and a prior sigma more: its speed times F, and its losses' share.
-    Where joints without a motor rub dry, loops hand on who knows how much of it, and nothing is told; nor where loops
-    have more forces than there are such joints: it is the torques left out that would tell the rest. Nor in a short
-    log, which such stages may be most of: of half a second of 15 legs, intervals of 95 % held 86 % with it, 92 without.
+    Of a motor it is off by up to F, its size and a prior sigma more.
     """
+    own = problem.mechanism.parameters
+    friction = np.sum(
+        [own.constants(at.x, name) + own.sigma[own.joint(name)] for name in ("coulomb", "stiction")], axis=0
+    )
+    if friction[~own.motors].any():  # loops hand on who knows how much of it to all motors
+        return replace(problem, torque_doubt=None, power_doubt=None)
+    if problem.mechanism.closures.count > np.count_nonzero(~own.motors):
+        return replace(problem, torque_doubt=_torque_doubt(problem.turning, friction[own.motors]), power_doubt=None)
+    return replace(problem, torque_doubt=None, power_doubt=_power_doubt(problem, at, friction))
+
+
+def _torque_doubt(turning: BoolArray, friction: Array) -> Array:
+    """(N, m) of stages that turn (N, m), for friction of motors (m,) [N m].
+
+    What is off the same way all along a stretch of stages, they count for as one reading.
+    """
+    lasts = np.zeros(turning.shape)
+    for j, column in enumerate(turning.T):
+        stretch = np.cumsum(np.diff(column, prepend=column[0]))
+        lasts[:, j] = np.bincount(stretch)[stretch]
+    return np.asarray(friction * np.sqrt(lasts))
+
+
+def _power_doubt(problem: MechanismProblem, at: Estimate, friction: Array) -> Array | None:
+    """(N - 2,) standard deviation of power that it leaves open [W]: a joint's speed times F, and its losses' share.
+
+    Not in a short log, which such stages may be most of: of half a second of 15 legs, intervals of 95 % held 86 % with
+    it, 92 without.
+    """
+    if problem.log.is_short:
+        return None
     mechanism, own = problem.mechanism, problem.mechanism.parameters
-    sizes = [own.constants(at.x, name) + own.sigma[own.joint(name)] for name in ("coulomb", "stiction")]
-    friction = np.sum(sizes, axis=0)
-    free = mechanism.closures.count > np.count_nonzero(~own.motors)
-    if problem.log.is_short or free or friction[~own.motors].any():
-        return replace(problem, power_doubt=None)
     motion = problem.motion(at)
     speed, torque = np.abs(mechanism.of_motors(motion.v)), np.abs(mechanism.torque(motion, at.x))
     off = (friction * (speed + own.constants(at.x, "loss") * (2.0 * torque + friction)))[:, own.motors]
-    return replace(problem, power_doubt=np.sqrt(np.sum((problem.turning * off) ** 2, axis=1)))
+    return np.asarray(np.sqrt(np.sum((problem.turning * off) ** 2, axis=1)))

@@ -21,15 +21,15 @@ _DRIVES = ("coulomb", "stiction", "viscous", "armature", "offset")
 
 @dataclass(frozen=True)
 class Way:
-    """Of reading: the torque of motor j is `factor[j]` times what was read at `source[j]`; the prior of what drives
-    have of their own is `scale` times as large."""
+    """A way of reading torques: that of motor j is `factor[j]` times what was read at `source[j]`, and the prior of
+    what drives have of their own is `scale` times as large."""
 
     words: str
     source: npt.NDArray[np.intp]
     factor: Array
     scale: float = 1.0
 
-    def expected(self, own: Parameters) -> Parameters:
+    def prior(self, own: Parameters) -> Parameters:
         """Constants with the prior that goes with this way."""
         mean, sigma = own.mean.copy(), own.sigma.copy()
         for name in _DRIVES:
@@ -38,8 +38,8 @@ class Way:
         return replace(own, mean=mean, sigma=sigma)
 
 
-def wired(joints: Sequence[str]) -> Iterator[Way]:
-    """Of one joint turned round, or of two swapped."""
+def rewirings(joints: Sequence[str]) -> Iterator[Way]:
+    """Ways in which one joint's torque is turned round, or two joints' are swapped."""
     m, own = len(joints), np.arange(len(joints))
     for j, name in enumerate(joints):
         yield Way(f"turned round at '{name}'", own, np.where(own == j, -1.0, 1.0))
@@ -49,6 +49,7 @@ def wired(joints: Sequence[str]) -> Iterator[Way]:
         yield Way(f"those of '{joints[i]}' and '{joints[j]}' swapped", source, np.ones(m))
 
 
-def scaled(m: int) -> Iterator[Way]:
+def rescalings(m: int) -> Iterator[Way]:
+    """Ways in which all torques have another unit, or are of the other side of the gears."""
     for scale in _SCALES:
         yield Way(f"{scale:g} times what was read", np.arange(m), np.full(m, scale), scale)

@@ -20,7 +20,9 @@ compared as far as they do not only press parts of the mechanism against each ot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +38,7 @@ from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.torque_errors import Judged, TorqueErrors, torque_errors
 from sysid_nodes.systems.bayesian.turning import turns
-from sysid_nodes.systems.bayesian.ways_of_reading import Way, scaled, wired
+from sysid_nodes.systems.bayesian.ways_of_reading import Way, rescalings, rewirings
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -49,6 +51,8 @@ _ROUNDS = 6
 _SETTLED = 0.03  # relative change of noise
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
+_UNTOLD = np.log(100.0)  # odds against a way of reading, below which a log leaves it open
+_NAMED = 6
 _FINEST = 1e-9  # noise of torques at least [N m]
 
 
@@ -91,21 +95,29 @@ class _Evidence:
     noise: Array
 
 
-def other_wiring(fitted: Fitted) -> str:
-    """In words, another way in which torques may have been read that a log speaks for; empty where it does not."""
+class Wiring(NamedTuple):
+    """Attributes: in words, another way in which torques may have been read that a log speaks for, and the ways of
+    reading at single joints that it does not speak against either; empty where there is none."""
+
+    against: str = ""
+    open: str = ""
+
+
+def other_wiring(fitted: Fitted) -> Wiring:
+    """Whether torques were read another way, as far as a log tells."""
     problem, own = fitted.problem, fitted.problem.mechanism.parameters
     if problem.mechanism.contacts.touching or not np.isfinite(problem.log.torque).any() or not len(own.free):
-        return ""
+        return Wiring()
     if problem.reference is not None:  # idle motors brake: torques that hardly drive a motion seem turned round
-        return ""
+        return Wiring()
     rows = _rows(problem, fitted.read)
     names, read = [str(name) for name in np.array(own.joints)[own.motors]], np.asarray(rows.used.any(axis=0))
     m, white = len(names), np.ones(len(names))
     straight = Way("", np.arange(m), white)
     roughly, noise = _unbounded_evidence(own, rows, straight)
     shared = noise if rows.handed.shape[2] else None  # forces hand errors on: all are seen by the same noise, in time
-    as_read = None
-    for every, chance in ((list(wired(names)), _CHANCE), (list(scaled(m)), _CHANCE_OF_SCALE)):
+    as_read, untold = None, ""
+    for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if read[way.source][read].all()]  # not by what was never read
         ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
         if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
@@ -113,13 +125,22 @@ def other_wiring(fitted: Fitted) -> str:
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
         values = np.array([-np.inf if one is None else one.value - as_read.value for one in found])
         least, best = np.log(len(every) / chance), int(np.argmax(values))
+        if chance == _CHANCE:
+            untold = _untold([way.words for way, value in zip(ways, values, strict=True) if value > -_UNTOLD])
         if logsumexp(values) < least or (other := found[best]) is None:
             continue
         lasts = np.minimum(as_read.lasts, other.lasts)
         again = [_evidence(own, rows, way, lasts, one.x) for way, one in ((straight, as_read), (ways[best], other))]
         if again[0] is not None and again[1] is not None and (odds := again[1].value - again[0].value) > least:
-            return f"the log is {_times(odds)} as probable had torques been {ways[best].words}"
-    return ""
+            return Wiring(f"the log is {_times(odds)} as probable had torques been {ways[best].words}")
+    return Wiring(open=untold)
+
+
+def _untold(ways: Sequence[str]) -> str:
+    if not ways:
+        return ""
+    more = f", and {len(ways) - _NAMED} ways more" * (len(ways) > _NAMED)
+    return f"the log does not tell whether torques were {', or '.join(ways[:_NAMED])}{more}"
 
 
 def _times(odds: float) -> str:
@@ -167,7 +188,7 @@ def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) ->
         lasts: (m,) errors that are one.
         x: (P,) where the search begins.
     """
-    own, errors = way.expected(own), rows.errors(way)
+    own, errors = way.prior(own), rows.errors(way)
     if not rows.used.any():
         return None
     noise = rows.start(way)
@@ -205,7 +226,7 @@ def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | N
 
     And (m,) noise, which is looked for where it is not given.
     """
-    own, errors = way.expected(own), rows.errors(way)
+    own, errors = way.prior(own), rows.errors(way)
     phi, slope = own.linear(own.mean)
     half, rounds = slope * own.sigma[own.free], 1 if noise is not None else _ROUNDS
     noise = rows.start(way) if noise is None else noise

@@ -105,19 +105,18 @@ def calibrate(
     if not any(run.mass == 0.0 for run in runs):
         raise ExcitationError("calibration needs a run without payload")
     show: Progress = progress or _no_progress
-    n, body = robot.n, robot.body_index(config.body)
-    centre, radius = known_box(robot, config.known_robot)
+    n, body, (centre, radius) = robot.n, robot.body_index(config.body), _known_box(robot, config)
     loads = [_load(config, run) for run in runs]
     rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling)
     _check_motion(robot, rows)
     show("fit", 0, 1)
     bare = Bare(n, body, centre, radius, config.prior.bounds, unread_joints(robot, config.noise.torque_absolute))
     belief, _ = statistical_belief(bare, rows, loads)
-    unloaded = [own for own, run in zip(rows, runs, strict=True) if run.mass == 0.0]
+    unloaded = [own for own, run in zip(rows, runs, strict=True) if not run.mass]
     power = per_joint(config.known_robot.viscous_power, n, "known_robot.viscous_power")
     share = per_joint(config.known_robot.load_friction, n, "known_robot.load_friction")
     transmitted = None
-    if share.any():  # which is not negative: friction takes energy
+    if share.any():  # not negative: friction takes energy
         transmitted = _transmitted_torque(robot, config, unloaded, centre, radius, power)
         centre, radius = np.concatenate([centre, 0.5 * share]), np.concatenate([radius, 0.5 * share])
         rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling, transmitted)
@@ -151,7 +150,26 @@ def calibrate(
         coupling=coupling,
         sum_shares=shares,
         unshown=_unshown(robot, config.noise, rows, rms),
+        speed=_largest_speed(runs),
     )
+
+
+def _largest_speed(runs: Sequence[Run]) -> Array:
+    """(n,) of the unloaded runs [rad/s or m/s]."""
+    return np.asarray(np.max([np.abs(run.samples.qd).max(axis=0) for run in runs if run.mass == 0.0], axis=0))
+
+
+def _known_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
+    """As stated, and of gains no less than that: one that is off scales every link, and then a load, unnoticed.
+
+    Where errors are itemised, those of readings are stated.
+    """
+    centre, radius = known_box(robot, config.known_robot)
+    if config.noise.model == "window":
+        gain = slice(14 * robot.n, 15 * robot.n)
+        least = per_joint(config.known_robot.calibration_gain, robot.n, "known_robot.calibration_gain")
+        radius[gain] = np.maximum(radius[gain], least * centre[gain])
+    return centre, radius
 
 
 def _rows_of_all(

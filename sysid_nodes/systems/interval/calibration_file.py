@@ -64,6 +64,7 @@ class Calibration:
         coupling: (n, n) motors turn by it times joints, and all but links is theirs; None: each with its joint alone.
         sum_shares: by number of windows in a row, (n,) share of torque_absolute that bounds the mean over them.
         unshown: joints whose efforts show next to nothing of their torque in these runs, if they are read at all.
+        speed: (n,) largest speed in the unloaded runs [rad/s or m/s]; None where the file does not say.
     """
 
     robot: str
@@ -89,6 +90,7 @@ class Calibration:
     coupling: Array | None = None
     sum_shares: Mapping[int, Array] = field(default_factory=dict)
     unshown: tuple[str, ...] = ()
+    speed: Array | None = None
 
     @property
     def centre(self) -> Array:
@@ -273,6 +275,7 @@ def _calibration(tree: Mapping[str, Any]) -> Calibration:
         coupling=coupling,
         sum_shares=sums,
         unshown=tuple(str(name) for name in tree.get("unshown", ())),  # files of before it lack it
+        speed=None if tree.get("speed") is None else _array("speed", tree["speed"], (n,)),  # likewise
         **arrays,
     )
 

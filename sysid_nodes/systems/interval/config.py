@@ -154,6 +154,12 @@ class IntervalIdentifierConfig:
     )
     method: str = option("set_membership", "identification method", choices=METHODS)
     calibration: str = option("", "path of a calibration.json that replaces known_robot; goes with target payload")
+    weigh_first: int = option(
+        48,
+        "windows that are weighed against the calibration before bounds that rest on it are called proven; until then "
+        "they are the prior's",
+        minimum=0,
+    )
     signals: SignalsConfig = section(SignalsConfig, "how the driver's joint states read")
     window: WindowConfig = section(WindowConfig, "windows")
     noise: NoiseConfig = section(NoiseConfig, "measurement errors")

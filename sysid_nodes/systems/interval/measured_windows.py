@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.kernel.window_samples import compiled_windows
+from sysid_nodes.models.gears import motor_motion
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.positions import Positions, bound_positions
 from sysid_nodes.systems.interval.reach import Reach
@@ -103,7 +104,7 @@ class WindowMeasurer:
             return sign_certain(samples, noise, stamp)
         size = np.abs(self._coupling)
         noise = replace(noise, velocity=size @ noise.velocity, acceleration=size @ noise.acceleration)
-        return sign_certain(replace(samples, qd=samples.qd @ self._coupling.T), noise, stamp)
+        return sign_certain(replace(samples, qd=motor_motion(self._coupling, samples.qd)), noise, stamp)
 
     def _torque_jumps(self, windows: WindowedSamples) -> BoolArray:
         """(N - 1, n) whether torque changes by more than its rate, its errors and a flip of friction allow."""

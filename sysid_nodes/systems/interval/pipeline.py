@@ -18,6 +18,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.config import options, to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ConfigError, SamplesError
@@ -30,7 +31,7 @@ from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
-from sysid_nodes.systems.interval.calibration_file import BAYESIAN, Calibration, load_calibration
+from sysid_nodes.systems.interval.calibration_file import BAYESIAN, INTERVAL, Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import (
@@ -56,6 +57,12 @@ Array = npt.NDArray[np.float64]
 
 _HISTORY = 4000
 """Results kept at most."""
+
+_FASTER, _SLOWEST = 1.2, 1e-3
+"""Times as fast as in the calibration that are worth a word, and the slowest speed that they are of [rad/s or m/s]."""
+
+_CLEAR = 4.0
+"""Standard deviations from which an effect that nobody stated is taken for seen."""
 
 
 class IntervalPipeline:
@@ -132,6 +139,7 @@ class IntervalPipeline:
         )
         self._archive = TorqueArchive(self.unknowns)
         self.doubt: Finding | None = None
+        self._speed = np.zeros(self.robot.n)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()
         self.history: list[IdentificationResult] = []
@@ -178,7 +186,7 @@ class IntervalPipeline:
         self, samples: JointSamples, edges: npt.NDArray[np.intp], *, thorough: bool = False
     ) -> IdentificationResult:
         """From windows samples[first..last], (W, 2), to a result."""
-        start, tightened = self._clock(), False
+        start, tightened, fitted = self._clock(), False, False
         ids, edges = self._count.accept(samples, edges, self._violations(samples, edges))
         if edges.size:
             joined, all_edges, before = self._spans.join(samples, edges)
@@ -186,7 +194,7 @@ class IntervalPipeline:
             draft = self._builder.draft(joined, all_edges)
             about = self.result.nominal
             if self._method.contradiction is None:
-                self._estimator.add(select(draft.rows, slice(before, None)))
+                fitted = self._estimator.add(select(draft.rows, slice(before, None)), draft.windows.posture[before:])
                 if thorough:  # a long step: its own estimate is better than the one before it
                     about = self._method.nominal(self._estimator)
             about = np.where(np.isfinite(about), about, self.config.prior.bounds.centre)
@@ -198,7 +206,8 @@ class IntervalPipeline:
             tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
             self._archive.add(single)
         if edges.size:
-            self._weigh(float(samples.t[-1]))
+            self._speed = np.maximum(self._speed, np.abs(samples.qd).max(axis=0))
+            self._weigh(float(samples.t[-1]), fitted=fitted)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
 
@@ -228,8 +237,8 @@ class IntervalPipeline:
         return replace(
             self.result,
             nominal=self._method.nominal(estimator),
-            estimate=self._statistics(estimator),
-            costs=self._method.costs(),
+            estimate=self._statistics(estimator, self._claimed(self.result.status)),
+            costs={} if self.result.status is Status.UNWEIGHED else self._method.costs(),
             samples_rejected=rejected,
         )
 
@@ -241,8 +250,12 @@ class IntervalPipeline:
         stated = self.noise.torque_relative / np.sqrt(3.0)
         return before_any_data(self.unknowns, np.where(self.noise.itemised, stated, LOAD_FRICTION))
 
-    def _statistics(self, estimator: StatisticalEstimator) -> Estimate | None:
-        return estimator.estimate(self._method.bounds) if self._method.certified and self._count.used else None
+    def _statistics(self, estimator: StatisticalEstimator, bounds: Bounds) -> Estimate | None:
+        return estimator.estimate(bounds) if self._method.certified and self._count.used else None
+
+    def _claimed(self, status: Status) -> Bounds:
+        """The method's bounds; the prior while too little was weighed for them to be relied on."""
+        return self.config.prior.bounds if status is Status.UNWEIGHED else self._method.bounds
 
     def reconfigure(self, config: IntervalIdentifierConfig) -> None:
         """Changes live options; new noise bounds hold for the windows to come, and `assumptions` names the old.
@@ -275,25 +288,63 @@ class IntervalPipeline:
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
 
-    def _weigh(self, t: float) -> None:
-        """Notes, once and for all, that the data need more torque error than any of the calibration's own runs.
+    def _weigh(self, t: float, *, fitted: bool) -> None:
+        """Notes, once and for all, that the data do not look like the calibration's.
+
+        Args:
+            t: now [s].
+            fitted: whether there is a new statistical fit.
+        """
+        if self.calibration is None or self.doubt is not None:
+            return
+        line = self._judge_margin(self.calibration.margin)
+        if not line and fitted and self._method.contradiction is None:
+            line = self._judge_effects(self.calibration)
+        if line:
+            line = f"{line}{self._faster(self.calibration)}, and the bounds may miss the truth"
+            self.doubt = Finding("margin", ALL_JOINTS, t, line)
+
+    def _faster(self, calibration: Calibration) -> str:
+        """That joints move faster than when calibrated, for errors of torque grow with the speed; else empty."""
+        if calibration.speed is None:
+            return ""
+        times = self._speed / np.maximum(calibration.speed, _SLOWEST)
+        k = int(times.argmax())
+        if times[k] < _FASTER:
+            return ""
+        return f" ({self.robot.joint_names[k]} moves {times[k]:.1f} times as fast as it did when it was calibrated)"
+
+    def _judge_margin(self, margin: float) -> str:
+        """Says that the data need more torque error than any of the calibration's own runs, or nothing.
 
         Bounds hold as long as no error is larger than those times the margin. But errors that those runs did not have
         are seldom noise: what bends with the load or rubs the more for it pushes the bounds off the truth long before
         the data contradict them.
         """
-        if self.calibration is None or self.doubt is not None:
-            return
-        usual = 1.0 / self.calibration.margin
+        usual = 1.0 / margin
         needed = min(self._method.error_needed(usual), 1.0)
         if not needed > usual:
-            return
-        line = (
+            return ""
+        return (
             f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
             f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
-            "friction that grows with it, a cable, a tilted base), and the bounds may miss the truth"
+            "friction that grows with it, a cable, a tilted base)"
         )
-        self.doubt = Finding("margin", ALL_JOINTS, t, line)
+
+    def _judge_effects(self, calibration: Calibration) -> str:
+        """Says what effect that nobody stated the residuals of the fit look like, or nothing.
+
+        Not where the fit begins with a posterior: that is surer of the robot than any box, and a real UR10e with its
+        right load looked 4.5 standard deviations off by it, 3.4 off by the fit that bounds go with.
+        """
+        if calibration.method != INTERVAL:
+            return ""
+        found = self._estimator.clearest_effect(
+            self.chain, calibration.coupling, with_load=calibration.transmitted is None
+        )
+        if found is None or found.sigmas < _CLEAR:
+            return ""
+        return f"the torques look like {found.name}, {found.sigmas:.1f} standard deviations from none"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
@@ -309,13 +360,15 @@ class IntervalPipeline:
         """Makes the method's bounds the result, and part of the history if they are news."""
         excitation = self._meter.measure()
         status = self._status(blind=bool(excitation.blind))
+        tightened = tightened and status is not Status.UNWEIGHED
         if status is Status.INCONSISTENT:
             nominal = lower = upper = np.full(10, np.nan)
             estimate = None
         else:
-            lower, upper = self._method.bounds.lower, self._method.bounds.upper
+            bounds = self._claimed(status)
+            lower, upper = bounds.lower, bounds.upper
             nominal = self._method.nominal(self._estimator)
-            estimate = self._statistics(self._estimator)
+            estimate = self._statistics(self._estimator, bounds)
         is_news = tightened or status is not self.result.status
         self.result = IdentificationResult(
             status=status,
@@ -374,6 +427,8 @@ class IntervalPipeline:
             return Status.ESTIMATED
         if self.doubt is not None:
             return Status.DOUBTFUL
+        if self.calibration is not None and self._count.accepted < self.config.weigh_first:
+            return Status.UNWEIGHED
         return Status.NOT_EXCITED if blind else Status.PROVEN
 
     def _remember(self, result: IdentificationResult) -> None:

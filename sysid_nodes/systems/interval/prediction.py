@@ -59,6 +59,7 @@ class TorqueArchive:
         rows = np.array([entry[1] for entry in self._kept])[:, :, : 15 * n] / duration[:, None, None]
         radius = np.array([entry[2] for entry in self._kept])
         count = len(t)
-        model = WindowModel(n, self._unknowns.body, rows, np.zeros((count, n)), np.zeros(count, dtype=np.intp))
+        none = np.zeros((count, n))
+        model = WindowModel(n, self._unknowns.body, rows, none, np.zeros(count, dtype=np.intp), none)
         left, _ = model.residual(np.concatenate([known, theta]))
         return TorquePrediction(t.mean(axis=1), model.measured, model.measured + left, radius / duration[:, None])

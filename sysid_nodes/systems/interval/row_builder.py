@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
+from sysid_nodes.models.gears import motor_motion, motor_torques
 from sysid_nodes.models.regressors import window_regressors
 from sysid_nodes.systems.interval.error_radius import (
     BODY_CAUSES,
@@ -201,8 +202,8 @@ class RowBuilder:
         )
         samples, q = self._of_motors(samples), positions.q
         if self._coupling is not None:  # what joints need, as motors have to give it
-            found = tuple(np.einsum("ij,wjk->wik", np.linalg.inv(self._coupling).T, each) for each in found)
-            q = q @ self._coupling.T
+            found = motor_torques(self._coupling, found[0]), motor_torques(self._coupling, found[1])
+            q = motor_motion(self._coupling, q)
         v = samples.qd
         momentum, integral = (each[: len(ends)] for each in found)
         jump = np.zeros((max(len(ends) - 1, 0), *momentum.shape[1:]))
@@ -228,7 +229,8 @@ class RowBuilder:
         """With positions and velocities of motors behind their gears; torques are theirs."""
         if self._coupling is None:
             return samples
-        return replace(samples, q=samples.q @ self._coupling.T, qd=samples.qd @ self._coupling.T)
+        q, qd = (motor_motion(self._coupling, each) for each in (samples.q, samples.qd))
+        return replace(samples, q=q, qd=qd)
 
     def _motion_bounds(self, measured: MeasuredWindows) -> MotionBounds:
         windows, speed = measured.windows, measured.speed

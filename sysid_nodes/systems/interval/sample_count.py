@@ -20,12 +20,13 @@ class SampleCount:
 
     Attributes:
         windows: windows so far, rejected ones included.
+        accepted: of these, those that were not rejected.
         used: samples of accepted windows.
         rejected: samples of rejected windows, by reason.
     """
 
     def __init__(self) -> None:
-        self.windows = 0
+        self.windows = self.accepted = 0
         self.used = 0
         self.rejected: Counter[str] = Counter()
         self._end = float("nan")  # stamp of the last sample of the last window
@@ -48,6 +49,7 @@ class SampleCount:
                 self.rejected[name] += int(counts[new].sum())
             bad |= mask
         self.windows += edges.shape[0]
+        self.accepted += int((~bad).sum())
         self.used += int(counts[~bad].sum())
         return ids[~bad], edges[~bad]
 

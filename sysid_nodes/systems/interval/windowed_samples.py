@@ -44,6 +44,12 @@ class WindowedSamples:
         """(W, k) sums of the values (N - 1, k) of sample intervals over each window."""
         return np.asarray(np.add.reduceat(*self._up_to_the_end(intervals), axis=0)[::2])
 
+    @property
+    def posture(self) -> Array:
+        """(W, n) mean positions [rad or m]."""
+        q = self.samples.q
+        return self.sum(0.5 * (q[1:] + q[:-1]) * self.dt) / self.duration[:, None]
+
     def maximum(self, intervals: Array) -> Array:
         """(W, k) largest of the values (N - 1, k) of sample intervals in each window."""
         return np.asarray(np.maximum.reduceat(*self._up_to_the_end(intervals), axis=0)[::2])

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.systems.prime.leaving import leave
-from sysid_nodes.systems.prime.model import Model
-from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, first_arrival
+from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -120,9 +119,8 @@ def drop_motion(arrival: Arrival) -> Arrival:
     return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta, score)
 
 
-def restart_arrival(model: Model, q: Array, known: Arrival | None) -> Arrival:
-    """An arrival with an unknown first stage about q (nq,), and the parameters as an earlier motion left them."""
-    arrival = first_arrival(model, q)
+def restart_arrival(arrival: Arrival, known: Arrival | None) -> Arrival:
+    """An arrival of nothing but a first stage, with the parameters as an earlier motion left them."""
     if known is None:
         return arrival
     root = np.concatenate([arrival.prior.root, known.prior.root])

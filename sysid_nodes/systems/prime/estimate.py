@@ -147,6 +147,7 @@ def _contacts(
             foot = np.zeros_like(foot)
         covariance[inner] += share_covariance(law, foot, kinematics.centre[1:-1], pushed)
         covariance[inner] += _missing_force(problem, point, kinematics, law, first)
+        covariance[inner] += _unseen_force(problem, point, kinematics, law, found.stage[first:], gap[first:])
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
@@ -195,8 +196,34 @@ def _missing_force(
     return np.asarray(along[..., :, None] * along[..., None, :])
 
 
+def _unseen_force(
+    problem: PrimeProblem, point: Trajectory, kinematics: ContactKinematics, law: ContactLaw, spread: Array, gap: Array
+) -> Array:
+    """(K, nc, 3, 3): squared force on a foot that seems to be up where no torque was read and its leg is unseen.
+
+    In a gap of the readings of a leg nothing but the gap to the ground says whether it bears, and that is not known
+    either. It may bear any share of the weight, each as likely; a contact that is open has a curvature of none.
+
+    Args:
+        spread: (N, nv, nv) covariances of the configurations, from the first stage that is asked for on.
+        gap: (N, nc) of these stages [m].
+    """
+    base, axes, first = problem.model.base, law.plane.axes, problem.stages - len(gap)
+    normal = np.einsum("kcav,a->kcv", kinematics.linear[1:-1], axes[0])
+    sigma = np.sqrt(np.einsum("kcv,kvw,kcw->kc", normal, spread[1:-1], normal))
+    open_ = law.force(point.w[first + 1 : -1])[..., 0] < problem.model.config.contact.threshold
+    unseen = open_ & ~problem.inner.dynamics.read[first:, None] & (gap[1:-1] < _MAY_TOUCH * sigma)
+    mass = float(problem.model.parameters.inertia(point.theta)[:, 0].sum())
+    weight = mass * float(np.linalg.norm(base.tree.gravity))
+    along = np.diag([1.0, law.config.friction, law.config.friction]) @ axes
+    return np.asarray(unseen[..., None, None] * (weight**2 / 3.0) * (along.T @ along))
+
+
+_MAY_TOUCH = 3.0
+"""Standard deviations of a gap within which a foot may touch."""
+
 _NOISE = 9.0
-"""Decrease of a stage's sum of squares below which a force that would give it is none."""
+"""Decrease of a stage's sum of squares below which no force is taken to be missing."""
 
 
 def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:

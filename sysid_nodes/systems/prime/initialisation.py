@@ -10,13 +10,25 @@ import numpy.typing as npt
 
 from sysid_nodes.models.contact_motion import contact_motion
 from sysid_nodes.models.floating_base import contact_kinematics
-from sysid_nodes.models.rotations import quaternion_exp, quaternion_inverse, quaternion_log, quaternion_product
+from sysid_nodes.models.rotations import (
+    quaternion_exp,
+    quaternion_inverse,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_product,
+)
+from sysid_nodes.sensors.accelerometer import accelerometer
+from sysid_nodes.sensors.sensor import States
 from sysid_nodes.signals.samples import Samples
+from sysid_nodes.systems.prime.first_height import FALLS, first_heights
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
+
+BASE_STREAMS = frozenset({"gyroscope", "imu_orientation", "mocap_pose"})
+"""Streams that tell how the base moves; without any of them the motion is lost."""
 
 
 def initial_configurations(
@@ -48,7 +60,7 @@ def initial_configurations(
     heading = float(theta[model.parameters.sensors.get("imu_orientation", slice(0, 0))].sum())
     turns = "gyroscope" in samples
     q[:, 3:7] = _orientation(samples.get("imu_orientation"), mocap, stages, pose[3:], heading, turns=turns)
-    q[:, :3] = _base_positions(model, q, mocap, pose[:3])
+    q[:, :3] = _base_positions(model, q, samples, pose[:3])
     return q
 
 
@@ -112,42 +124,88 @@ _REACH = 7
 """Stages to both sides that a smoothed first guess looks at."""
 
 
-def _base_positions(model: Model, q: Array, mocap: Samples | None, before: Array) -> Array:
+def _base_positions(model: Model, q: Array, samples: Mapping[str, Samples], before: Array) -> Array:
     """Base positions (N, 3): the mocap's, carried on by the feet that stand where there are none.
 
-    Without any it goes on from where the base was before. Along the ground the base moves against its low feet. Its
-    height is not summed up, or every change of feet would add to it: some time from the mocap's readings the lowest
-    foot touches, at the height of the ground that they saw. Up to then it is let down from where they saw it last: a
-    stage put on the ground beside one in the air seems to be thrown up, by forces that no reading there speaks against.
+    Without any it goes on from where the base was before. Along the ground the base moves against its low feet.
     """
-    plane = model.law.plane
-    normal, tangents = plane.axes[0], plane.axes[1:]
+    plane, mocap = model.law.plane, samples.get("mocap_pose")
+    tangents = plane.axes[1:]
     kinematics = contact_kinematics(model.base, q)
     motion = contact_motion(kinematics, model.base.contact_radii, plane, 0.0, model.config.step, derivatives=False)
-    lowest = motion.gap.min(axis=1, keepdims=True)
-    stands = np.exp(-(((motion.gap - lowest) / _LOW) ** 2))[1:-1, :, None]
+    stands = np.exp(-(((motion.gap - motion.gap.min(axis=1, keepdims=True)) / _LOW) ** 2))[1:-1, :, None]
     velocity = -np.sum(stands * motion.slip, axis=1) / np.sum(stands, axis=1)
     velocity = np.concatenate([velocity[:1], velocity, velocity[-1:]])
     moved = 0.5 * model.config.step * (velocity[1:] + velocity[:-1])
     along = np.concatenate([np.zeros((1, 2)), np.cumsum(moved, axis=0)])
-    height = -lowest[:, 0]
     if mocap is None or not len(mocap):
         along += before @ tangents.T
     else:
-        seen = mocap.values[:, :3]
-        along += _interpolate_missing(mocap.steps, seen @ tangents.T - along[mocap.steps], len(q))
-        above = seen @ normal - plane.height - height[mocap.steps]
-        stands_at = np.quantile(above, _STANDING)
-        known = [mocap.steps[0] - _FLIGHT, *mocap.steps, mocap.steps[-1] + _FLIGHT]
-        height += np.interp(np.arange(len(q)), known, [stands_at, *above, stands_at])
-    return np.asarray(along @ tangents + (plane.height + height)[:, None] * normal)
+        along += _interpolate_missing(mocap.steps, mocap.values[:, :3] @ tangents.T - along[mocap.steps], len(q))
+    return with_first_heights(model, np.concatenate([along @ tangents, q[:, 3:]], axis=1), samples)[:, :3]
+
+
+def with_first_heights(model: Model, q: Array, samples: Mapping[str, Samples]) -> Array:
+    """Configurations (N, nq), their base's height anew, from readings.
+
+    It is not summed up, or every change of feet would add to it: where a leg bears the base the lowest foot touches, at
+    the height of the ground that the poses saw there (first_height.py).
+    """
+    plane, mocap = model.law.plane, samples.get("mocap_pose")
+    normal, now = plane.axes[0], q[:, :3] @ plane.axes[0]
+    feet = contact_kinematics(model.base, q).centre @ normal - model.base.contact_radii
+    stood = plane.height + now - feet.min(axis=1)
+    felt = _rising(model, q, samples.get("accelerometer"), normal)
+    seen: tuple[npt.NDArray[np.int64], Array] = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    if mocap is not None and len(mocap):
+        seen = mocap.steps, mocap.values[:, :3] @ normal
+        above = seen[1] - stood[mocap.steps]
+        if len(felt[0]):
+            above = above[np.isin(mocap.steps, felt[0][felt[1] > -FALLS])]
+        stood += np.quantile(above, _STANDING) if len(above) else 0.0
+    q = q.copy()
+    q[:, :3] += (first_heights(stood, seen, felt, model.config.step) - now)[:, None] * normal
+    return q
+
+
+def first_seen(samples: Mapping[str, Samples], stages: int) -> int:
+    """First stage at which anything reads the base's motion; the number of stages where nothing does.
+
+    What encoders alone tell of an impact before it is an impact of anything: it was taken for another body.
+    """
+    heard = (samples[name].steps for name in BASE_STREAMS if name in samples)
+    return min((int(steps[0]) for steps in heard if len(steps)), default=stages)
+
+
+def shows_height(model: Model, samples: Mapping[str, Samples], stages: int) -> bool:
+    """Whether anything has told for a few stages how high the base is: poses, or legs that bear it.
+
+    In the air nothing else does. Without an accelerometer a robot is taken to stand.
+    """
+    felt, mocap = samples.get("accelerometer"), samples.get("mocap_pose")
+    if felt is None or not len(felt):
+        return True
+    gravity = float(np.linalg.norm(model.base.tree.gravity))
+    told = felt.steps[np.linalg.norm(felt.values, axis=1) > gravity - FALLS]
+    told = told if mocap is None else np.concatenate([told, mocap.steps])
+    return bool(np.any(told < stages - _LANDED))
+
+
+def _rising(model: Model, q: Array, samples: Samples | None, normal: Array) -> tuple[npt.NDArray[np.int64], Array]:
+    """Stages (K,) with an accelerometer's reading, and its link's acceleration (K,) along the normal [m/s2]."""
+    if samples is None or not len(samples):
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    sensor = accelerometer(model.robot, model.config.sensors.accelerometer)
+    states = States(q[samples.steps], np.zeros((len(samples), model.base.nv)))
+    force = np.einsum("kij,kj->ki", quaternion_matrix(sensor.frame.pose(states).quaternion), samples.values)
+    return samples.steps, (force + sensor.gravity) @ normal
 
 
 _LOW = 3e-3
 """Height above the lowest foot at which another hardly counts as standing [m]: the readings' noise."""
 
 _STANDING = 0.3
-"""Share of the stages that a robot stands at least: it never is below the ground, but in flight above it."""
+"""Share of the stages that a robot stands at least, where it does not fall: it never is below the ground."""
 
-_FLIGHT = 30
-"""Stages from the mocap's nearest reading after which the robot is on the ground, if it was in the air there."""
+_LANDED = 8
+"""Stages from the first that tells of a height on, in which it tells how fast the base goes up or down."""

@@ -28,22 +28,30 @@ from sysid_nodes.systems.prime.arrival import (
     restart_arrival,
 )
 from sysid_nodes.systems.prime.dead_reckoning import (
+    add_place_unseen,
     distance_since_seen,
     ground_distances,
+    hold_place,
     loosen_place,
+    release_place,
     stages_with_place,
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
-from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.initialisation import (
+    first_seen,
+    initial_configurations,
+    shows_height,
+    with_first_heights,
+)
 from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observability import turning_rms
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
-from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem
+from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.real_time import Improved, improve
 from sysid_nodes.systems.prime.sensing import follow_late_streams
 from sysid_nodes.systems.prime.window_covariances import WindowCovariances
@@ -52,6 +60,9 @@ Array = npt.NDArray[np.float64]
 
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
+
+_ELSEWHERE = 0.015
+"""By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
 
 
 class MovingHorizon:
@@ -82,6 +93,7 @@ class MovingHorizon:
         self._dropped = 0
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
         self._loaded = False  # whether torques have been read since
+        self._placed = True  # whether something has seen the base's place since the motion began
         self._way = 0.0  # of the first stage since something saw the base's place [m]
         self._covariances = WindowCovariances(self._config.covered)
 
@@ -133,18 +145,23 @@ class MovingHorizon:
         self._times = np.concatenate([self._times, *(steps.times for steps in waiting)])
 
     def step(self, window: int | None = None) -> PrimeEstimate | None:
-        """Solves over the last `window` stages, the full window if None; None while there are too few steps.
+        """Solves over the last `window` stages, the full window if None; None while there are too few steps, or
+        a robot that begins in the air, unseen by any pose, has yet to land: nothing tells how high it is.
 
         A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
         that nothing connects it with the last one, as long as the full window is long enough for that.
         """
         self._append_waiting()
+        if self._last is None:
+            self._move(first_seen(self._samples, len(self._times)))
         new = len(self._times) - (self._last.problem.stages if self._last is not None else 0)
         window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
         if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):
             return None
         timer = Timer(self._clock, self._config.time_limit)
         self._move(len(self._times) - window)
+        if self._last is None and not shows_height(self._model, self._samples, len(self._times)):
+            return None
         solved = self._begin() if self._last is None else self._continue(self._last, timer)
         return self._keep(solved, timer)
 
@@ -195,17 +212,23 @@ class MovingHorizon:
         """A first window, solved to the end with the contacts' smoothing from coarse to fine."""
         model, stages = self._model, len(self._times)
         q = initial_configurations(model, self._samples, stages, self._theta, self._pose)
-        self._arrival = restart_arrival(model, q[0], self._known)
-        problem = self._build_problem(self._arrival)
-        problem, solved = solve_by_continuation(
-            problem, q, self._theta, most=self._config.first_iterations, clock=self._clock
-        )
+        self._placed = bool(stages_with_place(self._samples, stages).any())
+        first = first_arrival(model, q[0])
+        self._arrival = restart_arrival(first if self._placed else hold_place(model, first), self._known)
+        return self._solve_anew(self._build_problem(self._arrival), q, self._theta)
+
+    def _solve_anew(self, problem: PrimeProblem, q: Array, theta: Array) -> Improved:
+        """A window from a guess that is no answer of before, to the end."""
+        most = self._config.first_iterations
+        problem, solved = solve_by_continuation(problem, q, theta, most=most, clock=self._clock)
         again = improve(problem, solved.point, 1, Timer(None, 0.0))
         return replace(again, result=replace(again.result, iterations=again.result.iterations + solved.iterations))
 
     def _continue(self, last: Improved, timer: Timer) -> Improved:
         """A step or a few from where the last window ended."""
         assert self._arrival is not None
+        if not self._placed and stages_with_place(self._samples, len(self._times)).any():
+            self._arrival, self._placed = release_place(self._model, self._arrival, self._theta), True
         problem = self._build_problem(self._arrival)
         # Several new stages at once are several steps' work, of which two do most.
         iterations = max(self._config.iterations, 2 if self._dropped > 1 else 1)
@@ -217,22 +240,25 @@ class MovingHorizon:
         return self._settle(last, found, kept, timer) if most > iterations else found
 
     def _settle(self, last: Improved, found: Improved, kept: int, timer: Timer) -> Improved:
-        """A window whose new stages cost more than noise explains, once again with contacts turned over.
+        """A window that may be at another minimum than the lowest, once again from elsewhere.
 
         A foot that comes down a stage sooner or later than predicted leaves a minimum that no step leads out of, and
-        what it says of ground and feet stays in the constants.
+        what it says of ground and feet stays in the constants: new stages cost more than noise explains, and contacts
+        are turned over. After a fall that no pose saw the end of, the base may seem to have stopped in the air, on
+        ground that is there: readings alone lead elsewhere, and the window is solved from there, from coarse to fine.
         """
-        problem = found.problem
+        assert self._arrival is not None
+        problem, alone = found.problem, has_point_feet(found.problem)
         explained = 0.5 * (1.0 - kept / problem.stages) * sum(group.size for group in found.residuals)
-        grown = found.result.cost - last.result.cost > explained
-        if not (grown and has_point_feet(problem)) or timer.is_up():
-            return found
-        problem = replace(problem, inner=problem.inner.settle_contacts(turns=True))
-        again = improve(problem, problem.solve_contacts(found.result.point), 1, timer, self._config.most_iterations)
-        if not again.result.cost < found.result.cost:
-            return found
-        result = replace(again.result, iterations=found.result.iterations + again.result.iterations)
-        return replace(again, result=result)
+        if alone and found.result.cost - last.result.cost > explained and not timer.is_up():
+            turned = replace(problem, inner=problem.inner.settle_contacts(turns=True))
+            start = turned.solve_contacts(found.result.point)
+            found = _better(found, improve(turned, start, 1, timer, self._config.most_iterations))
+        q = found.result.point.q
+        anew = with_first_heights(self._model, q, self._samples)
+        if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE and not timer.is_up():
+            found = _better(found, self._solve_anew(problem, anew, self._arrival.theta))
+        return found
 
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
@@ -275,6 +301,8 @@ class MovingHorizon:
         )
         root = np.sqrt(self._covariances.ratio)
         estimate = replace(estimate, q_covariance=estimate.q_covariance * (root[:, None] * root))
+        if not self._placed:
+            estimate = add_place_unseen(self._model, estimate, result.point.theta)
         if found is not None and solved.factor is not None:
             pushed = outside_wrench(
                 solved.problem, result.point.theta, solved.residuals, solved.blocks, solved.factor, found
@@ -288,6 +316,13 @@ class MovingHorizon:
             self._theta = result.point.theta
         self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
+
+
+def _better(one: Improved, other: Improved) -> Improved:
+    """That of the lower cost, with the iterations of both."""
+    iterations = one.result.iterations + other.result.iterations
+    best = other if other.result.cost < one.result.cost else one
+    return replace(best, result=replace(best.result, iterations=iterations))
 
 
 def _drop_limits(solved: Improved) -> Improved:

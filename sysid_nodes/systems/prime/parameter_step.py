@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 _MOST = 50
 _ENOUGH = 1e-4
-"""Steps at most, and the decrease of the cost that is none."""
+"""Steps at most, and the decrease of the cost below which they end."""
 
 
 def curved_step(

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from sysid_nodes.systems.sampling.estimates import Quantity, jacobian
 from sysid_nodes.systems.sampling.gauss_newton import Fit
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 _BENDS = 0.02  # dry friction that bends, from which on its law matters [N m]
+_MUCH = 0.5  # of a standard deviation
 
 
 def told(log: MotionLog, fit: Fit, held: dict[str, str], unknowns: Unknowns) -> tuple[str, ...]:
@@ -28,6 +30,19 @@ def told(log: MotionLog, fit: Fit, held: dict[str, str], unknowns: Unknowns) -> 
         law = f"gears bend before they slide ({fit.vector[place]:.2f} N m), and intervals are for Dahl's law of that"
         found.append(f"{law}: simulated gears of LuGre's had strengths up to 3.4 standard deviations off")
     return tuple(found)
+
+
+def rough_words(found: tuple[Quantity, ...], fit: Fit) -> tuple[str, ...]:
+    """A line on the parameters whose intervals are much of what landings do to the correction for steps' size."""
+    slopes = jacobian(found, fit.vector)
+    variances, bent = np.einsum("qk,kl,ql->q", slopes, fit.covariance, slopes), slopes @ fit.bent
+    names = [q.name for q, rough in zip(found, bent**2 > _MUCH**2 * variances, strict=True) if rough and q.wanted]
+    if not names:
+        return ()
+    return (
+        "the correction for the size of simulated steps is unsure by more than half a standard deviation, "
+        f"as where a robot hardly ever stands: {', '.join(names)}",
+    )
 
 
 def bound_words(name: str, fit: Fit, k: int) -> str:

@@ -14,7 +14,9 @@ units of H: a jackknife of few blocks has directions in which it shows nothing. 
 
 - They are of the residuals that no step at all would leave, by what simulations in half and in a quarter of it change
   (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these. By how much whole and
-  half steps would have it otherwise is one of the vectors s, errors that are the same in every clip.
+  half steps would have it otherwise is one of the vectors s, errors that are the same in every clip. Another is what
+  the linear model gets wrong of the correction: where start states do not follow it as far as derivatives say, next to
+  landings again, simulations at its end ask for a step more.
 - How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
   of the difference that another gear would make, a standard normal number, which logs tell to a fifth at worst.
 
@@ -32,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.exceptions import LogError
-from sysid_nodes.rollouts import Simulator
+from sysid_nodes.rollouts import ExtrapolatedSimulations, Simulator
 from sysid_nodes.solvers.shooting import Covariance, Gaussian, block_jackknife
 from sysid_nodes.solvers.shooting.normal_equations import Equations
 from sysid_nodes.systems.sampling.config import HorizonsConfig, SamplingConfig
@@ -69,6 +71,7 @@ class Fit:
         covariance: (K, K); zero for what a bound holds.
         plain: (K, K) what white residuals, of the stated noise or of a clip's own misfit if that is more, would leave.
         information: (K, K) its Fisher information, bounds left out of account, priors included.
+        bent: (K,) what the linear model gets wrong of the correction for the size of steps, a part of the covariance.
         freedom: (K,) degrees of freedom of Student's distribution.
         lower, upper: (K,) whether a bound holds it.
         converged: whether the last level's search ended by itself.
@@ -83,6 +86,7 @@ class Fit:
     covariance: Array
     plain: Array
     information: Array
+    bent: Array
     freedom: Array
     lower: BoolArray
     upper: BoolArray
@@ -122,10 +126,10 @@ def fit_clips(
         covariance, _ = _covariance(found, found.equations, config.horizons.block)
         estimates.append((vector, covariance))
     left = np.zeros_like(vector) if found.converged else found.remaining_step()
-    equations, moved, doubt = _without_steps(found, others)
+    equations, moved, doubts = _without_steps(found, others)
     vector = np.clip(vector + moved, unknowns.column("lower"), unknowns.column("upper"))
     covariance, freedom = _covariance(found, equations, config.horizons.block)
-    covariance = covariance + sum(np.outer(shift, shift) for shift in (doubt, left))
+    covariance = covariance + sum(np.outer(shift, shift) for shift in (*doubts, left))
     estimates[-1] = (vector, covariance)
     measured = found.equations.residual[found.equations.residual != 0.0]
     return Fit(
@@ -133,6 +137,7 @@ def fit_clips(
         covariance,
         _spread(found, equations, config.horizons.block).plain[: len(vector), : len(vector)],
         _known_of_all_but_the_last(equations.reduced_hessian),
+        doubts[1],
         freedom,
         found.lower,
         found.upper,
@@ -209,7 +214,8 @@ class _Levels:
 def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, Array]:
     """Equations of residuals that no step would leave, at their solution, with a parameter more: how gears hold.
 
-    Also the way there, and by how much the one from whole and half steps alone would be another, (K,) each.
+    Also the way there (K,), and what is unsure of it (2, K): by how much the one from whole and half steps alone would
+    be another, and the step that it leaves in simulations, which are not linear.
     """
     problem, vector = found.problem, found.parameters
     own = problem.residuals(vector)
@@ -220,8 +226,9 @@ def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, A
     # Errors of simulations are proportional to the step: half of what half a step leaves goes with half of that.
     equations = found.others(own + 2.0 * quarter - half, unsure)
     moved = found.step(equations)
-    doubt = moved - found.step(found.others(own + 2.0 * half, unsure))
-    return equations.shift_parameters(moved), moved[:-1], doubt[:-1]
+    order = moved - found.step(found.others(own + 2.0 * half, unsure))
+    bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure)
+    return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], bent[:-1]])
 
 
 def _known_of_all_but_the_last(information: Array) -> Array:

@@ -24,10 +24,11 @@ from sysid_nodes.rollouts import (
     Simulations,
     build_legged_mujoco,
 )
+from sysid_nodes.rollouts.rotations import drift
 from sysid_nodes.rollouts.simulations import CAPACITY, GIVES
 from sysid_nodes.systems.sampling.config import PAPER, SamplingConfig
 from sysid_nodes.systems.sampling.estimates import Quantity, estimates, jacobian, quantities
-from sysid_nodes.systems.sampling.findings import bound_words, told
+from sysid_nodes.systems.sampling.findings import bound_words, rough_words, told
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Others, Progress, fit_clips
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.paper import fit_paper
@@ -107,7 +108,7 @@ def simulations(
 def finer_simulations(robot: Robot, config: SamplingConfig, drive: Drive, parts: int = 2) -> FinerSimulations:
     """Of the robot that `nominal_model` is of, in parts of the step."""
     fine = nominal_model(robot, config, config.step / parts)
-    return FinerSimulations(simulations(fine, drive, config, _FEW), parts)
+    return FinerSimulations(simulations(fine, drive, config, _FEW), config.step, parts)
 
 
 def other_simulations(robot: Robot, config: SamplingConfig, drive: Drive) -> Others:
@@ -197,7 +198,7 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
     held = {name: bound_words(name, fit, k) for name, k in unknowns.index.items() if fit.lower[k] or fit.upper[k]}
     parameters = estimates(found, unknowns, fit.vector, fit.covariance, fit.freedom, held, point=config.method == PAPER)
     before = _misfit(fit.problem, unknowns.column("guess"), config)
-    findings = told(log, fit, held, unknowns)
+    findings = (*told(log, fit, held, unknowns), *rough_words(found, fit))
     status = _status(parameters, fit, before, config)
     if status is SamplingStatus.UNTRUSTED:
         parameters = tuple(replace(p, estimate=None, reason=p.reason or status.message) for p in parameters)
@@ -283,7 +284,9 @@ def _replay(log: MotionLog, config: SamplingConfig, setting: Setting, vector: Ar
     none = np.zeros((len(first), problem.coordinates.size))
     n = log.q.shape[1]
     shown = np.r_[0:3, 4:7, 3, 7 : 7 + n]  # MuJoCo's quaternions begin with w
-    nominal, identified = (problem.states(v, none)[..., shown] for v in (setting.unknowns.column("guess"), vector))
+    nominal, identified = (
+        drift(problem.states(v, none), -0.5 * log.step)[..., shown] for v in (setting.unknowns.column("guess"), vector)
+    )
     at = problem.instants
     measured = np.concatenate([log.position[at], np.roll(log.rotation[at], -1, axis=-1), log.q[at]], axis=-1)
     return ClipReplay(log.t[at], measured, nominal, identified)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sysid_nodes.data.inertia import parameters_to_com
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.rollouts import Drive, Simulator, Variants, Work
+from sysid_nodes.rollouts.rotations import drift
 from sysid_nodes.solvers.sampling import minimise
 from sysid_nodes.systems.sampling.config import PaperConfig, SamplingConfig
 from sysid_nodes.systems.sampling.gauss_newton import Fit, Progress
@@ -67,7 +68,7 @@ class PaperCost:
         variants = self.unknowns.variants(list(vectors))
         clip = np.tile(np.arange(clips), count)
         work = Work(self.start[clip], np.repeat(np.arange(count), clips), clip, self.log.target[at[:, :-1]])
-        states = self.simulator.run(variants, work).reshape(count, clips, longest, -1)
+        states = drift(self.simulator.run(variants, work), -0.5 * self.log.step).reshape(count, clips, longest, -1)
         inside = np.arange(longest) < self.steps[:, None]
         seen = at[:, 1:]
         found = self._squares(states, seen, variants)
@@ -81,7 +82,7 @@ class PaperCost:
         same = np.einsum("pcti,cti->pct", states[..., 3:7], log.rotation[seen])
         which = (slice(None), None, None)
         torque = self.drive.torque(
-            log.target[seen], q, w, variants.gain[which], variants.weakness[which], variants.dry[which]
+            log.target[seen - 1], q, w, variants.gain[which], variants.weakness[which], variants.dry[which]
         )
 
         def square(error: Array) -> Array:
@@ -118,7 +119,7 @@ def fit_paper(
     config: SamplingConfig,
     progress: Progress | None = None,
 ) -> Fit:
-    """Fits a log; covariances are not a number, as the method has none.
+    """Fits a log; the method gives no covariances: they are NaN.
 
     Raises:
         LogError: it is too short for the clips.
@@ -157,6 +158,7 @@ def fit_paper(
         unknown,
         unknown,
         unknown,
+        np.zeros(len(vector)),
         np.full(len(vector), np.inf),
         among & (vector <= lower + span),
         among & (vector >= upper - span),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.rollouts.rotations import exponential, inverse, logarithm, product, vertical
+from sysid_nodes.rollouts.rotations import drift, exponential, inverse, logarithm, product, vertical
 from sysid_nodes.systems.sampling.config import NoiseConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.unknowns import Sensing
@@ -19,11 +19,12 @@ def residuals(log: MotionLog, noise: NoiseConfig, instants: IntArray, states: Ar
     """(..., L, m) whitened residuals of states (..., L, nq + nv) at instants (..., L) in a row.
 
     Columns: joint positions (n), joint velocities (n), position (3), orientation (3), angular velocity (3), vertical
-    (3); zero where nothing was measured.
-    A pose that is late by `delay` is that of a robot which has gone on at its present velocity.
+    (3); zero where nothing was measured. A simulation's velocities are those at the instants, its configurations half a
+    step later (`log`). A pose that is late by `delay` is that of a robot which has gone on at its present velocity.
     """
     n = log.q.shape[1]
-    q, rotation, rates = states[..., 7 : 7 + n], states[..., 3:7], instant_rates(states[..., 7 + n :])
+    states = drift(states, -0.5 * log.step)
+    q, rotation, rates = states[..., 7 : 7 + n], states[..., 3:7], states[..., 7 + n :]
     velocity, turning, w = rates[..., :3], rates[..., 3:6], rates[..., 6:]
     posed = log.posed[instants][..., None]
     late = product(rotation, exponential(-sensing.delay * turning))
@@ -39,13 +40,3 @@ def residuals(log: MotionLog, noise: NoiseConfig, instants: IntArray, states: Ar
         (vertical(rotation) - log.up[instants]) / noise.vertical,
     )
     return np.concatenate(parts, axis=-1)
-
-
-def instant_rates(rates: Array) -> Array:
-    """(..., L, nv) velocities at instants, from those that simulations have there (..., L, nv), L >= 2.
-
-    Semi-implicit Euler gives q_k = q_{k-1} + h v_k: its velocity belongs half a step before its configuration, and at
-    100 rad/s2 that is ten times a gyroscope's noise. Sensors see no steps.
-    """
-    ahead = np.concatenate([rates[..., 1:, :], 2.0 * rates[..., -1:, :] - rates[..., -2:-1, :]], axis=-2)
-    return np.asarray(0.5 * (rates + ahead))

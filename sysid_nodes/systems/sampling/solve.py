@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.rollouts import Simulator
 from sysid_nodes.solvers.shooting import Gaussian, Rollout
 from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.systems.sampling.clip_loss import ClipLoss
@@ -83,14 +84,31 @@ class Solution:
         """(K',) parameters that no bound holds, of K' = `count`, those behind the K among them."""
         return np.pad(~(self.lower | self.upper), (0, count - len(self.parameters)), constant_values=True)
 
-    def others(self, residual: Array, unsure: Array) -> Equations:
-        """Of other residuals (C, L m), with a parameter more: how much of `unsure` (C, L m) is in them, 0 +- 1."""
+    def others(
+        self, residual: Array, unsure: Array, change: Array | None = None, starts: Array | None = None
+    ) -> Equations:
+        """Of other residuals (C, L m), with a parameter more: how much of `unsure` (C, L m) is in them, 0 +- 1.
+
+        With a change (K + 1,) of all of them and of the start states (C, d), once that is made.
+        """
         shape, first = self.rollout.residual.shape, self.problem.length * np.arange(len(self.problem.first))
         start, information = self.problem.start(first)
         columns = np.concatenate([self.rollout.by_parameters, unsure.reshape(*shape, 1)], axis=2)
         rollout = self.rollout._replace(residual=residual.reshape(shape), by_parameters=columns)
         prior = Gaussian(np.append(self.prior.mean, 0.0), np.append(self.prior.information, 1.0))
-        return assemble(rollout, first, np.append(self.parameters, 0.0), prior, start, information, self.loss)
+        vector = np.append(self.parameters, 0.0) + (0.0 if change is None else change)
+        return assemble(rollout, first, vector, prior, start if starts is None else starts, information, self.loss)
+
+    def step_after(self, equations: Equations, simulator: Simulator, unsure: Array) -> Array:
+        """(K + 1,) the step that is left of equations of `others` once their step is made in simulations.
+
+        Had residuals been straight, it would be none. In contact they are not: a start state follows as far as its clip
+        fits better. A clip that no longer can be simulated pulls nowhere.
+        """
+        change, problem = self.step(equations), replace(self.problem, simulator=simulator)
+        starts, residual = _follow(problem, equations, change, self.parameters + change[:-1])
+        residual = np.where(np.isfinite(residual), residual + change[-1] * unsure, 0.0)
+        return self.step(self.others(residual, unsure, change, starts))
 
 
 def solve_clips(

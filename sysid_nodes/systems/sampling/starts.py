@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.robots import Robot
-from sysid_nodes.rollouts.rotations import exponential, inverse, logarithm, product, vertical
+from sysid_nodes.rollouts.rotations import drift, exponential, inverse, logarithm, product, vertical
 from sysid_nodes.systems.sampling.log import MotionLog
 
 Array = npt.NDArray[np.float64]
@@ -95,7 +95,7 @@ class StartGuess:
         self.alignment = alignment_guess(log)
 
     def at(self, instants: IntArray) -> Array:
-        """(G, nq + nv) MuJoCo states at instants of the log."""
+        """(G, nq + nv) MuJoCo states of simulations at instants of the log: configurations are half a step later."""
         return np.array([self._at(int(k)) for k in instants])
 
     def _at(self, k: int) -> Array:
@@ -114,7 +114,7 @@ class StartGuess:
         middle = log.rotation[k]
         turned, _ = _quadratic(time, logarithm(product(inverse(middle), log.rotation[poses])))
         rotation = product(product(middle, exponential(turned)), exponential(-self.alignment))
-        state = np.concatenate([position, rotation, q, velocity, gyro, w])
+        state = drift(np.concatenate([position, rotation, q, velocity, gyro, w]), 0.5 * log.step)
         state[2] += self._stand(state)
         return state
 

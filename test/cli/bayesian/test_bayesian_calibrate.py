@@ -12,6 +12,7 @@ from shared.bare_arm import LOAD, UR10, bare_arm, loaded, unloaded_run, write_co
 from shared.payload_problem import Problem, SineMotion
 from shared.recorded import record
 
+from sysid_nodes.cli.bayesian import calibrate as calibrate_bayesian
 from sysid_nodes.cli.bayesian.calibrate import posterior_of
 from sysid_nodes.cli.main import main
 from sysid_nodes.reports.interval.result_file import read_result
@@ -82,6 +83,19 @@ def test_what_any_run_raises_is_told(
     assert posterior_of(arm.robot, UR10, [run.samples for run in runs], "bare", [], lambda *_: None) is not None
     told = [line.rpartition(": ")[2] for line in capsys.readouterr().err.splitlines()]
     assert told == [BayesianStatus.LOCAL_MINIMUM_SUSPECTED.message, "both runs'", "the first run's"]
+
+
+def test_all_that_speaks_against_a_posterior_is_told(
+    arm: Problem, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is no page to read the rest on."""
+    told = dict.fromkeys(field.name for field in fields(BayesianResult))
+    told |= {"status": BayesianStatus.CONTRADICTED, "findings": ("the reason", "the hint")}  # type: ignore[dict-item]
+    result = BayesianResult(**told)  # type: ignore[arg-type]
+    monkeypatch.setattr(calibrate_bayesian, "identify_arm", lambda *_: (result, None))
+    runs = [unloaded_run(arm, np.random.default_rng(1), duration=1.0).samples]
+    assert posterior_of(arm.robot, UR10, runs, "bare", [], lambda *_: None) is None
+    assert capsys.readouterr().err.endswith("nothing is claimed; the reason; the hint\n")
 
 
 @pytest.mark.slow

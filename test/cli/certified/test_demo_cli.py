@@ -23,7 +23,7 @@ from sysid_nodes.cli.certified import demo_config as kinova_config
 from sysid_nodes.cli.certified import demo_screen as screen
 from sysid_nodes.cli.certified.demo import short_of_goal
 from sysid_nodes.cli.certified.demo_screen import Screen, plain_line
-from sysid_nodes.cli.certified.demo_summary import all_missed_truths, broken_margins, same, summary
+from sysid_nodes.cli.certified.demo_summary import all_missed_truths, broken_margins, have_same_numbers, summary
 from sysid_nodes.cli.certified.demo_watch import Watch
 from sysid_nodes.cli.demo import add_arguments, nodes
 from sysid_nodes.cli.demo.ending import NOT_THERE
@@ -44,11 +44,10 @@ from sysid_nodes.results import Status
 from sysid_nodes.results.trajectory_record import Phase
 from sysid_nodes.robots import limb, load_robot
 from sysid_nodes.sessions.certified.settings import CertifiedModel, CertifiedSettings
-from sysid_nodes.sessions.diagnostic_keys import CLOSEST_JOINT, CLOSEST_OBSTACLE, LAST_OUTCOME, UNCERTIFIED
+from sysid_nodes.sessions.diagnostic_keys import CLOSEST_JOINT, CLOSEST_OBSTACLE, LAST_OUTCOME, TIMED_OUT, UNCERTIFIED
 from sysid_nodes.simulation.arm import random_dumbbell
 from sysid_nodes.simulation.arm.config import ArmSimulationConfig, SimulatedArmConfig, build_payload
 from sysid_nodes.systems.certified.control.output import Mode
-from sysid_nodes.systems.certified.search.planning_step import NO_TIME
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 PRIOR = PriorConfig().bounds
@@ -432,18 +431,18 @@ def test_after_a_contradiction_the_intervals_are_called_withdrawn(watch: Watch) 
 
 
 @pytest.mark.parametrize(
-    ("failed", "words", "blamed"),
+    ("failed", "timed_out", "words", "blamed"),
     [
-        (3, "not even standing still is certified: torque of joint_5, -3 N m to its limit", False),
-        (3, f"no trajectory was certified in time: {NO_TIME}", True),
-        (0, "torque of joint_5, +3 N m to its limit", True),
+        (3, False, "not even standing still is certified: torque of joint_5, -3 N m to its limit", False),
+        (3, True, "no trajectory was certified in time: there was no time for a certificate", True),
+        (0, False, "torque of joint_5, +3 N m to its limit", True),
     ],
 )
 def test_a_planner_with_time_that_certifies_nothing_is_not_the_machines_fault(
-    model: CertifiedModel, watch: Watch, failed: int, words: str, blamed: bool
+    model: CertifiedModel, watch: Watch, failed: int, timed_out: bool, words: str, blamed: bool
 ) -> None:
     line = diagnostics_line(4000, received=4000)
-    line["diagnostics"][PLANNER] |= {LAST_OUTCOME: words, UNCERTIFIED: str(failed)}
+    line["diagnostics"][PLANNER] |= {LAST_OUTCOME: words, UNCERTIFIED: str(failed), TIMED_OUT: str(timed_out)}
     watch.take(line)
     ending = short_of_goal(run_of(model, goal=False), watch)
     assert ending.status == NOT_THERE
@@ -554,9 +553,9 @@ def test_a_contradiction_has_a_status_of_its_own(
 
 def test_results_are_the_same_only_to_the_last_bit() -> None:
     one, other = build_document(run()), build_document(run())
-    assert same(one, other)
+    assert have_same_numbers(one, other)
     other["history"][7]["lower"][3] = np.nextafter(other["history"][7]["lower"][3], -1.0)
-    assert not same(one, other)
+    assert not have_same_numbers(one, other)
 
 
 def test_arguments_have_defaults_that_ask_nothing() -> None:

@@ -113,8 +113,19 @@ def test_a_clock_set_back_is_named(gen3: Problem, tmp_path: Path, capsys: pytest
         return fields | {"header": header | {"stamp": stamp}}
 
     bag = record(tmp_path / "bag", gen3.samples(10.0 + np.arange(300) / 200.0), delay)
-    main(["check", str(bag), *PAPER])
+    assert main(["check", str(bag), *PAPER]) == 3
     assert "within the recording: clock went back; cut it there\n" in capsys.readouterr().out
+
+
+def test_windows_that_lack_samples_are_counted(
+    gen3: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two lost samples spoil two windows where the torque between samples is an assumption about each of them."""
+    t = 10.0 + np.delete(np.arange(300) / 200.0, [53, 153])
+    bag = record(tmp_path / "bag", gen3.samples(t))
+    words = ["check", str(bag), *PAPER, "--set", "noise.torque_interpolation=hold"]
+    assert main(words) == 0
+    assert "\n2 of 14 windows of 0.1 s are left out: window lacks samples\n" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")

@@ -80,13 +80,20 @@ def test_a_payload_is_added_to_a_body_of_an_mjcf(replayed: Path, tmp_path: Path)
     assert model.body("hand").mass[0] == pytest.approx(2.0 + document["parameters"][0]["nominal"])
 
 
-def test_bounds_that_are_doubted_are_exported_with_a_warning(
-    replayed: Path, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ("DOUBTFUL", "may miss the truth and are not proven"),
+        ("UNWEIGHED", "too few windows yet to weigh the data against the calibration"),
+    ],
+)
+def test_bounds_that_are_not_claimed_are_exported_with_a_warning(
+    replayed: Path, urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], status: str, words: str
 ) -> None:
     result = tmp_path / "result.json"
-    result.write_text(encode(read_result(replayed) | {"status": "DOUBTFUL"}))
+    result.write_text(encode(read_result(replayed) | {"status": status}))
     assert main(["export", str(result), "--into", str(urdf), "--out", str(tmp_path / "out.urdf")]) == 0
-    assert "may miss the truth and are not proven" in capsys.readouterr().err
+    assert words in capsys.readouterr().err
 
 
 def spoiled(document: dict, status: str) -> dict:

@@ -25,7 +25,7 @@ from shared.views import check_curves, check_view
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.cli.certified.demo_config import GOAL
-from sysid_nodes.cli.certified.demo_summary import same
+from sysid_nodes.cli.certified.demo_summary import have_same_numbers
 from sysid_nodes.logs import read_joint_states, read_messages, read_topics
 from sysid_nodes.messages.interval.bounds import TOPIC
 from sysid_nodes.messages.robot_view import DESCRIPTION, TRANSFORMS
@@ -154,7 +154,7 @@ def test_replay_of_the_bag_gives_the_same_numbers(demo: tuple[Path, int, str, st
     assert process.returncode == 0, errors
     result, again = read_result(folder / "out"), read_result(folder / "again")
     assert "gives the same numbers to the last bit" in said
-    assert same(result, again)
+    assert have_same_numbers(result, again)
     assert result["samples"] == again["samples"]
     assert result["costs"] == again["costs"]
 

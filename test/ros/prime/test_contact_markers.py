@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
@@ -16,7 +14,7 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 from shared.legged_readings import still
 from visualization_msgs.msg import Marker
 
-from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON, cone_triangles
+from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON
 from sysid_nodes.messages.prime.estimate import BASE_WRENCH, BASE_WRENCH_SIGMA
 from sysid_nodes.results.prime import OutsideWrench
 from sysid_nodes.results.prime_status import PrimeStatus
@@ -68,21 +66,6 @@ def test_the_colour_tells_what_the_estimate_is_worth(status: PrimeStatus) -> Non
     assert (colour.r, colour.g, colour.b) == pytest.approx(COLOURS[status])
     assert markers(status)["status", 0].text.startswith(status.name)
     assert len(set(COLOURS.values())) == len(PrimeStatus)
-
-
-@given(st.floats(0.05, 2.0), st.lists(st.floats(-1.0, 1.0), min_size=3, max_size=3))
-def test_the_cone_s_edges_are_at_the_friction_angle(friction: float, direction: list[float]) -> None:
-    normal = np.array(direction)
-    if np.linalg.norm(normal) < 0.1:
-        normal = UP
-    normal = normal / np.linalg.norm(normal)
-    apex = np.array([0.3, -0.2, 0.1])
-    corners = cone_triangles(apex, normal, friction)
-    assert len(corners) % 3 == 0
-    edges = corners[~np.all(corners == apex, axis=1)] - apex
-    along = edges @ normal
-    across = np.linalg.norm(edges - np.outer(along, normal), axis=1)
-    np.testing.assert_allclose(across, friction * along, rtol=1e-9)
 
 
 def test_a_force_that_is_not_known_is_not_drawn() -> None:

@@ -25,6 +25,7 @@ class Rig:
             failed=0,
             dropped=0,
             message="",
+            timed_out=False,
             last=None,
             timing=SimpleNamespace(needs=0.2),
             known=SimpleNamespace(consistent=True, scene=object(), bounds=bounds),

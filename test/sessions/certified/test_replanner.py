@@ -22,8 +22,13 @@ class Bench:
     def __init__(self) -> None:
         self.time, self.fails, self.raises = 50.0, False, False
         self.calls: list[tuple[Seen, int, Any]] = []
-        self.planning: Any = SimpleNamespace(failed=0, message="", timing=SimpleNamespace(rate=1.0), step=self._step)
+        self.planning: Any = SimpleNamespace(
+            failed=0, message="", timing=SimpleNamespace(rate=1.0), step=self._step, fail=self._fail
+        )
         self.replanner = Replanner(self.planning, 0.3, lambda: self.time)
+
+    def _fail(self, message: str) -> None:
+        self.planning.failed, self.planning.message = self.planning.failed + 1, message
 
     def _step(self, seen: Seen, now: Any, posture: Any) -> str | None:
         self.calls.append((seen, now(), posture))

@@ -133,7 +133,7 @@ def test_bounds_that_are_doubted_are_told_with_their_reason(
     """From the window on that uses up the margin, in the result, what is judged and the run; until a reset."""
     doubt = Finding("margin", "all joints", 0.0, "hardly any margin is left")
 
-    def weigh(pipeline: IntervalPipeline, t: float) -> None:
+    def weigh(pipeline: IntervalPipeline, t: float, *, fitted: bool) -> None:
         if t > 10.2:
             pipeline.doubt = doubt
 

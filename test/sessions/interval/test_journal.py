@@ -70,7 +70,7 @@ def test_bounds_that_are_doubted_are_one_error(journal: Journal, lines: Lines) -
         journal.result(make_result(Status.DOUBTFUL), ["98 % are needed"])
     journal.findings(["98 % are needed"])  # the error has it
     assert [level for level, _ in lines] == ["info", "error"]
-    assert lines[1][1].startswith("PROVEN -> DOUBTFUL: the data use up the margin")
+    assert lines[1][1].startswith("PROVEN -> DOUBTFUL: the data do not look like the calibration")
     assert lines[1][1].endswith("98 % are needed")
 
 

@@ -179,8 +179,9 @@ def test_a_pause_of_everything_restarts_the_window_and_keeps_the_parameters() ->
     updates = feed_all(session, readings)
     before = [update for update in updates if update.t < START + 0.8]
     after = [update for update in updates if update.t > START + 1.8]
-    assert len(before[0].estimate.t) == 10
-    assert len(after[0].estimate.t) == 10  # starts over
+    # It starts over, once the base has been seen for a few stages; a full window has 30.
+    assert 10 <= len(before[0].estimate.t) <= 15
+    assert 10 <= len(after[0].estimate.t) <= 15
     sigma = [update.estimate.bodies[0].mass_sigma for update in (before[0], before[-1], after[0])]
     assert sigma[2] < 1.1 * sigma[1] < sigma[0]
 

@@ -41,17 +41,38 @@ def test_a_robot_in_the_air_is_there_a_stage_before_the_mocap_sees_it(drop: Legg
     assert abs(guess(drop, mocap)[0, 2] - drop.q[0, 2]) < 0.015
 
 
-def test_a_robot_stands_where_the_mocap_saw_it_in_the_air_long_ago(drop: LeggedLog) -> None:
-    """A swapped marker lifts it at the last reading; a third of a second later it is on the ground again."""
+def test_a_robot_lands_where_no_mocap_sees_it(drop: LeggedLog) -> None:
+    """All of the fall by the accelerometer and the feet's touchdown; to what the feet sink in and its noise, 5 mm each.
+
+    On the ground from the first stage on it would be 110 mm off.
+    """
+    wrong = guess(drop, between(drop.steps.samples["mocap_pose"], 30, 80))[:, 2] - drop.q[:, 2]
+    assert np.all(np.abs(wrong) < 0.015)
+
+
+def test_without_accelerometer_a_robot_is_let_down(drop: LeggedLog) -> None:
+    """From where the mocap saw it last in the air, not at once, to where it stood later on."""
+    samples = {name: one for name, one in drop.steps.samples.items() if name != "accelerometer"}
+    mocap = samples["mocap_pose"]
+    kept = (mocap.steps <= 8) | (mocap.steps >= 50)
+    samples["mocap_pose"] = Samples(mocap.steps[kept], mocap.values[kept], mocap.weights[kept])
+    found = initial_configurations(build_model(drop.robot, simulated_config()), samples, len(drop.q))[:, 2]
+    wrong = np.abs(found - drop.q[:, 2])
+    assert np.all(wrong[:9] < 0.015)
+    assert found[10] > found[50] + 0.05
+    assert np.all(wrong[30:] < 0.015)
+
+
+def test_a_swapped_marker_is_not_believed_where_nothing_flew(drop: LeggedLog) -> None:
+    """30 cm at the last reading lift the first guess by a tenth of that, and by nothing a third of a second later."""
     mocap = between(drop.steps.samples["mocap_pose"], 0, 40)
     mocap.values[-1, 2] += 0.3
     wrong = guess(drop, mocap)[:, 2] - drop.q[:, 2]
-    assert wrong[40] > 0.25
-    assert np.all(np.diff(wrong[40:70]) < 0.0)
+    assert np.max(np.abs(wrong)) < 0.04
     assert np.all(np.abs(wrong[71:]) < 0.01)  # readings of the joints and of the height
 
 
-@pytest.mark.parametrize("first", [0, 8])
+@pytest.mark.parametrize("first", [0, 8, 18, 30])
 def test_a_log_that_starts_in_the_air_is_found_from_few_iterations(drop: LeggedLog, first: int) -> None:
     """A first stage put on the ground has no reading that calls it back: the fall before it was 50 mm off.
 

@@ -100,7 +100,8 @@ def test_agrees_with_full_information(trot: LeggedLog, history: list[tuple[int, 
     sigma = np.sqrt(np.diag(spread.parameter))
     off = dict(zip(found.parameter_names, np.abs(found.parameters - full.point.theta) / sigma, strict=True))
     # A window alone would be wrong by sigma sqrt(150 / 12). What is left is that a stage's last linearisation is older.
-    assert max(off.values()) < 0.2
+    # The two may differ, besides, in the stage at which a foot touches: a cost of 3 in 1520, and up to 0.33 of a sigma.
+    assert max(off.values()) < 0.4
     ratio = np.sqrt(np.diag(found.parameter_covariance)) / sigma
     # Noise that a reading has in common with the next one's counts as in common with all that have left.
     assert np.all((ratio > 0.9) & (ratio < 1.5))
@@ -300,7 +301,8 @@ def test_fewer_solves_and_a_shorter_window(
     assert [len(estimate.t) for _, estimate in grown[:6]] == [9, 10, 11, 12, 12, 12]
     usual, found = history[-1][1], grown[-1][1]
     assert abs(found.bodies[0].mass - usual.bodies[0].mass) < 0.5 * usual.bodies[0].mass_sigma
-    np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.05)
+    # Of four stages in eight each is linearised once or twice before it leaves, where noise of the guess tells less.
+    np.testing.assert_allclose(found.bodies[0].mass_sigma, usual.bodies[0].mass_sigma, rtol=0.15)
 
 
 def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(trot: LeggedLog) -> None:
@@ -343,11 +345,14 @@ def test_the_clock_ends_iterations(trot: LeggedLog) -> None:
 
 
 def test_nothing_to_start_from() -> None:
-    """Without any reading joints may be anywhere, and the result says so."""
-    model = build_model(simulate(LeggedSimulationConfig(), 0.05, seed=0).robot, simulated_config())
-    horizon = MovingHorizon(model, WINDOW)
+    """Unread, a base has no motion; joints that are unread may be anywhere, and the result says so."""
+    log = simulate(LeggedSimulationConfig(), 0.25, seed=0)
+    horizon = MovingHorizon(build_model(log.robot, simulated_config()), WINDOW)
     assert horizon.step() is None
-    horizon.push(AlignedSteps(0, 0, np.arange(20) * 0.01, {}))
+    horizon.push(AlignedSteps(0, 0, log.steps.times[:20], {}))
+    assert horizon.step() is None
+    horizon.restart()
+    horizon.push(piece(log, 0, 20, ("joint_position", "joint_velocity", "joint_torque")))
     found = horizon.step()
     assert found is not None
     assert found.status is EstimateStatus.UNDETERMINED

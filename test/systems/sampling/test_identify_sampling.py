@@ -12,10 +12,12 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError, InputError, LogError
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.robots import load_robot
+from sysid_nodes.rollouts import ExtrapolatedSimulations
 from sysid_nodes.solvers.shooting import Gaussian
 from sysid_nodes.solvers.shooting.normal_equations import assemble
-from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify
-from sysid_nodes.systems.sampling.findings import told
+from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify, solve
+from sysid_nodes.systems.sampling.estimates import quantities
+from sysid_nodes.systems.sampling.findings import rough_words, told
 from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
 from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
@@ -99,11 +101,17 @@ def test_what_a_jackknife_shows_beyond_noise_is_added_in_its_own_direction():
 
 def test_doubts_of_steps_and_of_a_search_that_did_not_end_are_in_the_covariance(walk, ended):
     fit, end = ended[0], ended[1].linearise()
-    equations, _, doubt = _without_steps(end, walk.setting.others)
+    equations, _, doubts = _without_steps(end, walk.setting.others)
     alone, left = _covariance(end, equations, 2)[0], end.remaining_step()
     assert not end.converged and np.abs(left).max() > 0.0
     units = np.sqrt(np.diag(alone) + (np.diag(alone) == 0.0))
-    true = alone + np.outer(doubt, doubt) + np.outer(left, left)
+    true = alone + doubts.T @ doubts + np.outer(left, left)
+    assert (np.abs(doubts).max(axis=1) > 0.0).all()
+    own, unsure = end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)
+    half, quarter = (beside(other, end) for other in walk.setting.others[:2])
+    none = ExtrapolatedSimulations(*walk.setting.others[:2])
+    bent = end.step_after(end.others(own + 2.0 * quarter - half, unsure), none, unsure)[:-1]
+    np.testing.assert_allclose(fit.bent / units, bent / units, atol=1e-6)
     np.testing.assert_allclose(fit.covariance / np.outer(units, units), true / np.outer(units, units), atol=1e-6)
 
 
@@ -145,7 +153,7 @@ def errors_of_steps(monkeypatch, end, others, order):
 def test_errors_in_proportion_to_the_step_are_taken_out_and_leave_no_doubt(walk, ended, monkeypatch):
     end = replace(ended[1].linearise(), loss=None)  # which changes with the residuals
     own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 1)
-    equations, moved, doubt = _without_steps(end, walk.setting.others)
+    equations, moved, (doubt, _) = _without_steps(end, walk.setting.others)
     np.testing.assert_allclose(moved, end.step(end.others(own, 0.0 * loud))[:-1], rtol=1e-6, atol=1e-9)
     assert np.abs(doubt).max() < 1e-9 * np.abs(moved).max()
     # At their solution the next step is none, but for the little that keeps hardly known starts from being solved for.
@@ -156,10 +164,46 @@ def test_errors_in_proportion_to_the_step_are_taken_out_and_leave_no_doubt(walk,
 def test_errors_that_fall_faster_than_the_step_are_doubted_by_more_than_is_left_of_them(walk, ended, monkeypatch):
     end = replace(ended[1].linearise(), loss=None)
     own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 2)
-    _, moved, doubt = _without_steps(end, walk.setting.others)
+    _, moved, (doubt, _) = _without_steps(end, walk.setting.others)
     still, whole = (end.step(end.others(own + part * loud, 0.0 * loud))[:-1] for part in (0.0, 1.0))
     np.testing.assert_allclose(moved - still, -0.125 * (whole - still), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(doubt, 0.375 * (whole - still), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize(("bend", "failed"), [(0.0, False), (0.3, False), (0.0, True)])
+def test_what_the_linear_model_gets_wrong_of_a_step_is_told_by_simulations_at_its_end(ended, monkeypatch, bend, failed):
+    """Residuals that are straight, or bent by a share of what the step changes, or of a clip that is lost there."""
+    end = replace(ended[1].linearise(), loss=None)
+    own, unsure = end.problem.residuals(end.parameters), np.zeros_like(end.problem.residuals(end.parameters))
+    unsure[:, ::7] = 0.1
+    equations = end.others(own, unsure)
+    change, shape = end.step(equations), (len(own), -1)
+
+    def trials(problem, parameters, starts):
+        assert problem.simulator == "another"
+        moved = np.einsum("smk,k->sm", end.rollout.by_parameters, parameters - end.parameters).reshape(shape)
+        columns = end.rollout.by_start.reshape(*own.shape, -1)
+        found = own + (1.0 - bend) * (moved + np.einsum("crd,vcd->vcr", columns, starts))
+        found[:, 0] = np.nan if failed else found[:, 0]
+        return np.nan_to_num((found**2).sum(axis=2), nan=np.inf), found
+
+    monkeypatch.setattr(ClipProblem, "trials", trials)
+    monkeypatch.setattr(solve, "_START_DAMPINGS", (0.0,))
+    left, units = end.step_after(equations, "another", unsure), np.sqrt(equations.reduced_hessian.diagonal())
+    left -= end.step(equations.shift_parameters(change))  # what keeps hardly known starts from being solved for
+    share = np.abs(units * left).max() / np.abs(units * change).max()
+    # Straight, rounding is left; bent, that share of the step; a clip that is lost, its pull and no one else's.
+    least, most = (0.1, 2.0) if failed else (0.9 * bend, 1.1 * bend + 1e-5)
+    assert least <= share < most
+
+
+def test_parameters_are_named_whose_correction_for_steps_is_much_of_their_doubt():
+    unknowns = Unknowns(ROBOT, SamplingConfig())
+    vector, found = unknowns.column("guess"), quantities(unknowns, SamplingConfig().verdict)
+    for size, said in ((0.4, ()), (0.6, ("strength.calf",))):
+        bent = size * np.eye(len(vector))[unknowns.index["saturation:calf"]] * 0.01
+        words = rough_words(found, SimpleNamespace(vector=vector, covariance=1e-4 * np.eye(len(vector)), bent=bent))
+        assert tuple(w.rsplit(": ", 1)[1] for w in words) == said
 
 
 def test_how_gears_hold_is_told_by_a_log_and_taken_out_of_it(walk, ended):

@@ -43,12 +43,12 @@ def test_joints_are_straight_between_readings_and_set_points_hold():
     np.testing.assert_allclose(log.up, np.tile([0.0, 0.0, 1.0], (len(log), 1)), atol=1e-12)
 
 
-def test_a_set_point_is_the_mean_over_a_step_about_its_instant():
-    """One that comes between two instants has acted for part of the step that belongs to the nearer one."""
+def test_a_set_point_is_the_mean_over_the_step_that_begins_at_its_instant():
+    """One that comes between two instants has acted for part of the step between them."""
     t = 100.0 + 0.01 * np.arange(100)
     changed = Stream(np.array([100.0, 100.4925, 101.0]), np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]))
     log = motion_log(readings(set_points=changed), STEP)
-    assert log.target[48:51, 0] == pytest.approx([0.0, 0.25, 1.0])
+    assert log.target[48:51, 0] == pytest.approx([0.0, 0.75, 1.0])
     assert len(log) == len(t)
 
 

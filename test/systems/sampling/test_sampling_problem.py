@@ -122,3 +122,11 @@ def test_clips_are_spread_over_the_log_and_do_not_leave_it(walk):
     assert (np.diff(first) > 0).all()
     assert first[-1] + 50 <= len(walk.log)
     assert not len(place_clips(walk.log, len(walk.log) + 1, 8, np.random.default_rng(0)))
+
+
+def test_guessed_configurations_are_half_a_step_after_their_instants(walk):
+    first = np.arange(100, 500, 4)
+    guess = walk.setting.guess.at(first)
+    ahead, speed = guess[:, 7:19] - walk.log.q[first], guess[:, 25:]
+    # Encoders' noise of 1 mrad and some 2 rad/s of 1200 readings: the slope's own error is 2 % of it.
+    assert (ahead * speed).sum() / (speed**2).sum() == pytest.approx(0.5 * walk.log.step, rel=0.2)

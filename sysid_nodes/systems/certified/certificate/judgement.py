@@ -14,6 +14,7 @@ from sysid_nodes.kernel.tree import Tree
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.results.certificate import Margins, Verdict
+from sysid_nodes.robots.links import moved_part
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof
@@ -149,8 +150,7 @@ class Judge:
         return min(wanted or shares, key=lambda entry: entry[1])[2]
 
     def _part(self, shape: int) -> str:
-        joint = int(self._joints[shape])
-        return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
+        return moved_part(self._robot, int(self._joints[shape]))
 
 
 def _rates(conduct: Conduct) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.systems.certified.control.acceptance import Identity
 
-CLAIMED = (Status.WAITING, Status.NOT_EXCITED, Status.PROVEN)
+CLAIMED = (Status.WAITING, Status.UNWEIGHED, Status.NOT_EXCITED, Status.PROVEN)
 """Status under which an identifier's bounds are proven, or the prior."""
 
 

@@ -18,6 +18,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.separation import Distances, distances
 from sysid_nodes.models.solids import Solids, from_obstacle, from_primitive, stack
+from sysid_nodes.robots.links import moved_part
 from sysid_nodes.robots.robot import Array, Primitive, Robot
 from sysid_nodes.systems.certified.certificate.occupancy import Indices
 
@@ -98,8 +99,7 @@ class Nearness:
         return f"{one} and {two}, {near.distance[worst]:.3f} m apart"
 
     def _part(self, shape: int) -> str:
-        joint = int(self._joints[shape])
-        return "the base" if joint < 0 else f"what {self._robot.joint_names[joint]} moves"
+        return moved_part(self._robot, int(self._joints[shape]))
 
     def _among(self, scene: Scene) -> _Bodies:
         """The bodies of a scene; those of the last one are kept."""

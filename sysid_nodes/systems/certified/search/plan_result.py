@@ -86,3 +86,8 @@ class PlanResult:
     reason: str
     elapsed: float
     certifying: float
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether time was up before any trajectory was judged."""
+        return self.status is PlanStatus.NOTHING_CERTIFIED and not self.certificates

@@ -18,9 +18,6 @@ from sysid_nodes.systems.certified.search.effort import effort
 from sysid_nodes.systems.certified.search.nearness import Nearness
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, PlanStatus
 
-NO_TIME = "there was no time for a certificate"
-"""Reason of a step that the machine was too slow for."""
-
 _STILL = 1e-3
 """A displacement no larger than this [rad] is standing still."""
 
@@ -39,7 +36,7 @@ class Step:
         self.certifying, self.cost = 0.0, np.inf
         self.refusals: Counter[Verdict] = Counter()
         self.verdict: Verdict | None = None
-        self.reason = NO_TIME
+        self.reason = "there was no time for a certificate"
         self.plan: Bezier | None = None
         self.certificate: Certificate | None = None
 

@@ -11,10 +11,12 @@ from scipy import special  # not stats, which takes a third of a node's start
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.inertia import PSEUDO_INERTIA_BASIS
+from sysid_nodes.models.chain import Chain
 from sysid_nodes.results.identification import LEVEL, Estimate
 from sysid_nodes.solvers.semidefinite import constrained_quadratic
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.robust_fit import RobustFit, robust_fit
+from sysid_nodes.systems.interval.estimate.untold_effects import Effect, clearest_effect
 from sysid_nodes.systems.interval.estimate.window_model import WindowModel
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows
 from sysid_nodes.systems.interval.unknowns import Unknowns
@@ -90,9 +92,13 @@ class StatisticalEstimator:
         self._stride, self._seen, self._next = 1, 0, 1
         self._fit: RobustFit | None = None
 
-    def add(self, rows: MomentumRows) -> None:
-        """Takes the rows of new windows; fits anew when they have become enough more."""
-        model = WindowModel.of_rows(rows, self._unknowns.body, 0, self._unread)
+    def add(self, rows: MomentumRows, posture: Array | None = None) -> bool:
+        """Takes the rows of new windows, and their mean positions (W, n) for `clearest_effect`.
+
+        Returns:
+            Whether they made enough more for a new fit.
+        """
+        model = WindowModel.of_rows(rows, self._unknowns.body, 0, self._unread, posture)
         taken = np.flatnonzero((self._seen + np.arange(len(rows.t))) % self._stride == 0)
         self._seen += len(rows.t)
         if taken.size:
@@ -100,9 +106,16 @@ class StatisticalEstimator:
         if (held := sum(len(each.load) for each in self._windows)) > _MOST_WINDOWS:
             self._windows = [WindowModel.join(self._windows).select(np.arange(0, held, 2))]
             self._stride *= 2
-        if self._seen >= self._next:
+        if due := self._seen >= self._next:
             self._fit = self._fit_anew()
             self._next = int(np.ceil(_GROWTH * self._seen))
+        return due
+
+    def clearest_effect(self, chain: Chain, coupling: Array | None, *, with_load: bool) -> Effect | None:
+        """The effect that nobody stated and the last fit's windows show most clearly, see `clearest_effect`."""
+        if self._fit is None:
+            return None
+        return clearest_effect(chain, WindowModel.join(self._windows), self._fit, coupling, with_load=with_load)
 
     def final(self) -> StatisticalEstimator:
         """One that has fitted all windows, for the end of a run; this one goes on as if it had not been asked."""

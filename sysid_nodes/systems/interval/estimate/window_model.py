@@ -36,6 +36,7 @@ class WindowModel:
         coefficients: (W, n, 15 n) momentum rows over the windows' durations: zero = coefficients @ p but for errors.
         unsure: (W, n) torque that friction of unknown direction may add [N m].
         load: (W,) which theta of x a window's body is; -1: none.
+        posture: (W, n) mean positions [rad or m]; not a number where nobody asked for them.
     """
 
     joints: int
@@ -43,10 +44,16 @@ class WindowModel:
     coefficients: Array
     unsure: Array
     load: npt.NDArray[np.intp]
+    posture: Array
 
     @classmethod
     def of_rows(
-        cls, rows: MomentumRows, body: int, load: int, unread: npt.NDArray[np.bool_] | None = None
+        cls,
+        rows: MomentumRows,
+        body: int,
+        load: int,
+        unread: npt.NDArray[np.bool_] | None = None,
+        posture: Array | None = None,
     ) -> WindowModel:
         """Windows of one run whose added body is the load-th theta; -1: none. Joints that are unread tell nothing."""
         duration = (rows.t[:, 1] - rows.t[:, 0])[:, None]
@@ -54,7 +61,9 @@ class WindowModel:
         if unread is not None:
             unsure = np.where(unread, _UNREAD, unsure)
         count, n, _ = rows.coefficients.shape
-        return cls(n, body, rows.coefficients[:, :, : 15 * n] / duration[:, :, None], unsure, np.full(count, load))
+        mean = rows.coefficients[:, :, : 15 * n] / duration[:, :, None]
+        where = np.full((count, n), np.nan) if posture is None else posture
+        return cls(n, body, mean, unsure, np.full(count, load), where)
 
     @classmethod
     def join(cls, parts: list[WindowModel]) -> WindowModel:
@@ -65,11 +74,13 @@ class WindowModel:
             np.concatenate([part.coefficients for part in parts]),
             np.concatenate([part.unsure for part in parts]),
             np.concatenate([part.load for part in parts]),
+            np.concatenate([part.posture for part in parts]),
         )
 
     def select(self, at: npt.NDArray[np.intp]) -> WindowModel:
         """Some of the windows."""
-        return WindowModel(self.joints, self.body, self.coefficients[at], self.unsure[at], self.load[at])
+        kept = self.coefficients[at], self.unsure[at], self.load[at], self.posture[at]
+        return WindowModel(self.joints, self.body, *kept)
 
     @property
     def gains(self) -> slice:

@@ -25,11 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.rollouts import Simulator
-from sysid_nodes.rollouts.rotations import vertical
+from sysid_nodes.rollouts.rotations import drift, vertical
 from sysid_nodes.systems.sampling.config import NoiseConfig
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem
-from sysid_nodes.systems.sampling.residuals import instant_rates
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -72,18 +71,18 @@ class WalkInformation:
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
     """Walks (B, T + 1, nq + nv) with set-points (B, T, n), one after the other, as perfect sensors would have them."""
     n = targets.shape[2]
-    flat, rates = (part[:, :-1].reshape(-1, part.shape[2]) for part in (states, instant_rates(states[..., 7 + n :])))
+    flat = drift(states[:, :-1], -0.5 * step).reshape(-1, states.shape[2])
     t = np.arange(len(flat), dtype=np.float64) * step
     every = max(round(1.0 / pose_rate / step), 1)
     return MotionLog(
         t=t,
         step=step,
         q=flat[:, 7 : 7 + n],
-        w=rates[:, 6:],
+        w=flat[:, 13 + n :],
         torque=None,
         target=targets.reshape(-1, n),
         up=vertical(flat[:, 3:7]),
-        gyro=rates[:, 3:6],
+        gyro=flat[:, 10 + n : 13 + n],
         position=flat[:, :3],
         rotation=flat[:, 3:7],
         posed=np.arange(len(flat)) % every == 0,

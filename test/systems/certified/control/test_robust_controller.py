@@ -321,6 +321,7 @@ def _wider() -> tuple[np.ndarray, np.ndarray]:
     [
         (_wider(), Status.PROVEN, StopReason.BOUNDS_WIDENED),
         (_wider(), Status.WAITING, StopReason.BOUNDS_WIDENED),
+        (_wider(), Status.UNWEIGHED, StopReason.BOUNDS_WIDENED),
         ((np.full(10, np.nan), np.full(10, np.nan)), Status.INCONSISTENT, StopReason.BOUNDS_INCONSISTENT),
         ((TIGHT.lower, TIGHT.upper), Status.INCONSISTENT, StopReason.BOUNDS_INCONSISTENT),
         ((TIGHT.lower, TIGHT.upper), Status.ESTIMATED, StopReason.BOUNDS_INVALID),

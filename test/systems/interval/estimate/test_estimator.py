@@ -267,8 +267,8 @@ def test_what_a_run_leaves_is_what_the_next_one_starts_from() -> None:
     sigma = np.concatenate([0.05 * np.abs(x[:-10]) + 0.01, np.full(10, 2.0)])
     before = Belief.gaussian(np.concatenate([x[:-10], np.zeros(10)]), sigma)
     half = len(model.unsure) // 2
-    first = WindowModel(6, 5, model.coefficients[:half], model.unsure[:half], model.load[:half])
-    second = WindowModel(6, 5, model.coefficients[half:], model.unsure[half:], model.load[half:])
+    first = WindowModel(6, 5, model.coefficients[:half], model.unsure[:half], model.load[:half], model.posture[:half])
+    second = WindowModel(6, 5, model.coefficients[half:], model.unsure[half:], model.load[half:], model.posture[half:])
     earlier, whole = robust_fit(first, before), robust_fit(model, before)
     assert earlier is not None
     assert whole is not None

@@ -111,7 +111,7 @@ def test_evidence_is_the_integral_over_the_parameter(sigma: float) -> None:
     coefficients = np.zeros((60, 1, 15))
     coefficients[:, 0, 13] = 1.0
     coefficients[:, 0, 14] = -(0.4 + 0.3 * rng.normal(size=60))
-    model = WindowModel(1, 0, coefficients, np.zeros((60, 1)), np.full(60, -1))
+    model = WindowModel(1, 0, coefficients, np.zeros((60, 1)), np.full(60, -1), np.zeros((60, 1)))
     point = np.zeros(16)
     point[14] = 1.0
     sigmas = np.zeros(16)

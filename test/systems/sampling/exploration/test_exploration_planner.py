@@ -303,7 +303,7 @@ def test_half_a_step_pulls_and_a_clip_that_steps_follow_badly_weighs_less():
     assert np.abs(plain.pull).max() > 0.0
     weights = [each.information.diagonal() / none.information.diagonal() for each in (plain, far)]
     # Half a step changes little of a robot that stands; differences beyond four times the noise count no more.
-    assert np.median(weights[1]) < 0.97 < np.median(weights[0]) <= 1.0
+    assert np.median(weights[1]) < 0.98 < np.median(weights[0]) <= 1.0
 
 
 class Further:

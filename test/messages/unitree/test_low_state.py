@@ -12,7 +12,7 @@ from shared.low_state import GoLowState, HgLowState, Motor
 
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.exceptions import ConfigError, InputError
-from sysid_nodes.messages.prime.low_state import fill_low_state, from_low_state, low_state_type
+from sysid_nodes.messages.unitree.low_state import fill_low_state, from_low_state, low_state_type
 from sysid_nodes.robots import load_robot
 from sysid_nodes.signals.tick_clock import TickClock
 

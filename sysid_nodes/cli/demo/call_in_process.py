@@ -20,7 +20,7 @@ _PATIENCE = 60.0
 
 
 @contextmanager
-def aside(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], T]]:
+def call_in_process(function: Callable[..., T], *arguments: Any) -> Iterator[Callable[[], T]]:
     """Has another process call a function; what is yielded waits for the result, or raises the SysidError.
 
     On leaving, however that comes about, the process has ended.

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.messages.prime.low_state import LowStateReading, from_low_state
-from sysid_nodes.messages.prime.low_state_crc import low_state_crc
+from sysid_nodes.messages.unitree.low_state import LowStateReading, from_low_state
+from sysid_nodes.messages.unitree.low_state_crc import low_state_crc
 from sysid_nodes.robots import Robot
 from sysid_nodes.signals.tick_clock import TickClock
 

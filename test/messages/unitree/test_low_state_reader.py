@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sysid_nodes.exceptions import SamplesError
-from sysid_nodes.messages.prime.low_state_crc import low_state_crc
-from sysid_nodes.messages.prime.low_state_reader import LowStateReader
+from sysid_nodes.messages.unitree.low_state_crc import low_state_crc
+from sysid_nodes.messages.unitree.low_state_reader import LowStateReader
 from sysid_nodes.robots import load_robot
 
 IMU = {"quaternion": "4f", "gyroscope": "3f", "accelerometer": "3f", "rpy": "3f", "temperature": "1i"}
