@@ -80,12 +80,12 @@ def conclude(
         findings = ("the posterior's covariance is not finite", *findings)
         theta = _prior_posterior(own, model)
         draws, _ = _draws(theta, own, x, config, None)
+    elif told is None and before is None:  # nothing was fitted: what the log misses of the prior is no contradiction
+        status = max(status, BayesianStatus.STALLED)
+        findings = ("the search ended where nothing tells the constants: try another bayesian.step", *findings)
     rows, covariance = parameters(own, prior, draws, theta, config)
     if before is None and status.trusted and (short := too_short(fitted, kept, theta)):
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
-    if told is None and before is None:  # nothing was fitted: what the log misses of the prior is no contradiction
-        status = max(status, BayesianStatus.STALLED)
-        findings = ("the search ended where nothing tells the constants: try another bayesian.step", *findings)
     wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
         wiring = other_wiring(fitted) if status.trusted else Wiring()

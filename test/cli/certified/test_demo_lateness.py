@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sysid_nodes.cli.certified.demo_summary import interruptions, late
+from sysid_nodes.cli.certified.demo_summary import interruptions, is_late
 from sysid_nodes.reports.certified.history import Event
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.systems.certified.control.output import Mode
@@ -29,7 +29,7 @@ def test_only_lateness_is_the_machines(reason: StopReason, refused: StopReason, 
     named = "p1" if refused is not StopReason.NONE else ""
     events = (Event(1.0, Mode.BRAKING, reason, "", named, "", refused), Event(2.0, Mode.HOLDING, StopReason.NONE, ""))
     loop: Any = SimpleNamespace(history=SimpleNamespace(events=events, robot_stop=robot_stop))
-    assert late(loop) is blamed
+    assert is_late(loop) is blamed
 
 
 def test_what_made_it_brake_and_what_was_refused_is_said_in_the_end() -> None:
