@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from sysid_nodes.cli.conclusion import CONTRADICTION
 from sysid_nodes.cli.interval.configuration import load
 from sysid_nodes.cli.progress import track
-from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.logs import read_joint_states
@@ -22,7 +22,7 @@ from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.rejection import POSITION_JUMP, TURN_UNKNOWN
 from sysid_nodes.signals.stream import Sample
-from sysid_nodes.signals.windows import cut
+from sysid_nodes.signals.windows import Windower
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.check.arm_check import still_joints
 from sysid_nodes.systems.interval.check.arm_fit import SURE
@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
     robot, config = arm.robot, arm.config
     log = read_joint_states(args.bag, args.topic)
     record = SignalRecord(robot.joint_names, DriverSignals(SignalsConfig(), robot.n), most=_MOST)
-    stream, names, samples = joint_stream(robot, config), set[str](), list[Sample]()
+    stream, names, left_out = joint_stream(robot, config), set[str](), _LeftOut(robot, config)
     for message in track(log, f"read {args.bag.name}"):
         record.take(message)
         names.update(message.names)
         taken = stream.push(message.names, message.stamp, message.position, message.velocity, message.effort)
         if taken is not None:
-            samples.append(taken)
+            left_out.take(taken)
     signals = record.signals()
     if len(signals) < 2:
         faults = missing_joints(robot, names)
@@ -75,24 +75,39 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(f"within the recording: {reason}; cut it there\n")
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
-    sys.stdout.writelines(f"{line}\n" for line in _left_out(robot, config, samples))
+    sys.stdout.writelines(f"{line}\n" for line in left_out.lines())
     return CONTRADICTION if rounds.findings or dead or stream.restarts else 0
 
 
-def _left_out(robot: Robot, config: IntervalIdentifierConfig, taken: list[Sample]) -> Iterator[str]:
-    """Windows that an identification leaves out for samples that were lost, since the clock was last set back."""
-    t = np.array([sample.t for sample in taken])
-    back = np.flatnonzero(np.diff(t) <= 0.0)
-    since = taken[back[-1] + 1 if back.size else 0 :]
-    if len(since) < 2:
-        return
-    columns = (np.array([sample[k] for sample in since]) for k in range(4))
-    samples = JointSamples(robot.joint_names, *columns)
-    edges, _ = cut(samples, config.window.duration, config.window.max_gap)
-    noise = Noise.from_config(config.noise, robot.n, robot.encoder_step)
-    for reason, which in MissingSamples().violations(samples, edges, noise).items() if len(edges) else ():
-        if which.any():
-            yield f"{which.sum()} of {len(edges)} windows of {config.window.duration:g} s are left out: {reason}"
+class _LeftOut:
+    """Counts windows that an identification leaves out for lost samples, since the clock was last set back."""
+
+    def __init__(self, robot: Robot, config: IntervalIdentifierConfig) -> None:
+        self._windower = Windower(robot.joint_names, config.window.duration, config.window.max_gap)
+        self._noise = Noise.from_config(config.noise, robot.n, robot.encoder_step)
+        self._restart()
+
+    def take(self, sample: Sample) -> None:
+        """Takes a sample that the stream has accepted."""
+        if sample.t <= self._newest:
+            self._windower.reset()
+            self._restart()
+        self._newest = sample.t
+        if (window := self._windower.push(sample.t, sample.q, sample.qd, sample.tau)) is not None:
+            edges = np.array([[0, len(window.t) - 1]])
+            for reason, which in self._missing.violations(window, edges, self._noise).items():
+                self._count[reason] += int(which[0])
+
+    def lines(self) -> Iterator[str]:
+        """One for each reason that there was."""
+        duration, windows = self._windower.duration, self._windower.windows
+        for reason, count in self._count.items():
+            if count:
+                yield f"{count} of {windows} windows of {duration:g} s are left out: {reason}"
+
+    def _restart(self) -> None:
+        self._missing, self._count = MissingSamples(), Counter[str]()
+        self._newest = -np.inf
 
 
 def _rejection_note(rejected: Mapping[str, int]) -> str:
