@@ -107,7 +107,7 @@ class _LeftOut:
 
     def _restart(self) -> None:
         self._missing, self._count = MissingSamples(), Counter[str]()
-        self._newest = -np.inf
+        self._newest: float = -np.inf
 
 
 def _rejection_note(rejected: Mapping[str, int]) -> str:
