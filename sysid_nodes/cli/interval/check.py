@@ -85,6 +85,7 @@ class _LeftOut:
     def __init__(self, robot: Robot, config: IntervalIdentifierConfig) -> None:
         self._windower = Windower(robot.joint_names, config.window.duration, config.window.max_gap)
         self._noise = Noise.from_config(config.noise, robot.n, robot.encoder_step)
+        self._newest = float("-inf")
         self._restart()
 
     def take(self, sample: Sample) -> None:
@@ -107,7 +108,6 @@ class _LeftOut:
 
     def _restart(self) -> None:
         self._missing, self._count = MissingSamples(), Counter[str]()
-        self._newest: float = -np.inf
 
 
 def _rejection_note(rejected: Mapping[str, int]) -> str:
