@@ -207,3 +207,30 @@ def test_a_draft_from_a_urdf_alone_loads(tmp_path: Path) -> None:
     assert main(["init", str(urdf), "--out", str(file)]) == 0
     config = load_yaml(IntervalIdentifierConfig, file)
     assert config.noise.model == "window" and config.prior.upper[0] > 1.0
+
+
+def test_a_draft_of_a_robot_that_has_a_name_needs_no_urdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sysid_nodes.data.config import load_yaml
+    from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+    file = tmp_path / "ur10.yaml"
+    assert main(["init", "ur10", "--out", str(file)]) == 0
+    assert capsys.readouterr().out.endswith(f"sysid check BAG --config {file}\n")
+    config = load_yaml(IntervalIdentifierConfig, file)
+    assert config.robot == "ur10" and not config.urdf and config.prior.upper[0] > 10.0
+
+
+def test_a_draft_of_neither_a_file_nor_a_name_says_the_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "go2", "--out", str(tmp_path / "a.yaml")]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("sysid: error: go2: neither a URDF file nor an arm's name (") and "panda" in line
+
+
+def test_joints_of_another_robot_name_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = load_robot("ur10").joint_names
+    still = np.zeros((20, 6))
+    bag = record(tmp_path / "bag", JointSamples(names, 0.01 * np.arange(20), still, still, still))
+    assert main(["check", str(bag)]) == 2
+    assert "as robot 'ur10' has" in capsys.readouterr().err
