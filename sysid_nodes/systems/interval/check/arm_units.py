@@ -16,8 +16,8 @@ from sysid_nodes.systems.interval.check.angles import AngleUnits, angle_units, u
 from sysid_nodes.systems.interval.check.signal_record import Signals
 
 _CLOCK, _FITS, _ALIKE, _CLOCK_JOINTS = 0.01, 0.2, 0.3, 3
-"""Relative error of a pace from which it is said, and where it is a unit's; how far joints may differ beside it, and how
-many have to agree."""
+"""Relative error of a pace from which it is said, and where it is a unit's; how far joints may differ beside it, and
+how many have to agree."""
 
 
 def arm_units(robot: Robot, signals: Signals, close: npt.NDArray[np.bool_]) -> tuple[AngleUnits | None, ...]:
