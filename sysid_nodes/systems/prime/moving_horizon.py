@@ -37,7 +37,7 @@ from sysid_nodes.systems.prime.dead_reckoning import (
     stages_with_place,
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
-from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
+from sysid_nodes.systems.prime.full_information import is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import (
     first_seen,
@@ -60,6 +60,9 @@ Array = npt.NDArray[np.float64]
 
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
+
+_MORE = 0.5
+"""By how much new stages may cost more than noise explains before another minimum is looked for, of what it explains."""
 
 _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
@@ -221,7 +224,7 @@ class MovingHorizon:
         """A window from a guess that is no answer of before, to the end."""
         most = self._config.first_iterations
         problem, solved = solve_by_continuation(problem, q, theta, most=most, clock=self._clock)
-        again = improve(problem, solved.point, 1, Timer(None, 0.0))
+        again = improve(problem, solved.point, 1, Timer(None, 0.0), self._config.most_iterations)
         return replace(again, result=replace(again.result, iterations=again.result.iterations + solved.iterations))
 
     def _continue(self, last: Improved, timer: Timer) -> Improved:
@@ -243,17 +246,16 @@ class MovingHorizon:
         """A window that may be at another minimum than the lowest, once again from elsewhere.
 
         A foot that comes down a stage sooner or later than predicted leaves a minimum that no step leads out of, and
-        what it says of ground and feet stays in the constants: new stages cost more than noise explains, and contacts
-        are turned over. After a fall that no pose saw the end of, the base may seem to have stopped in the air, on
-        ground that is there: readings alone lead elsewhere, and the window is solved from there, from coarse to fine.
+        what it says of ground and feet stays in the constants: new stages cost more than noise explains, and the window
+        is solved from coarse to fine. After a fall that no pose saw the end of, the base may seem to have stopped in
+        the air, on ground that is there: readings alone lead elsewhere, and the window is solved from there.
         """
         assert self._arrival is not None
-        problem, alone = found.problem, has_point_feet(found.problem)
+        problem, point = found.problem, found.result.point
         explained = 0.5 * (1.0 - kept / problem.stages) * sum(group.size for group in found.residuals)
-        if alone and found.result.cost - last.result.cost > explained and not timer.is_up():
-            turned = replace(problem, inner=problem.inner.settle_contacts(turns=True))
-            start = turned.solve_contacts(found.result.point)
-            found = _better(found, improve(turned, start, 1, timer, self._config.most_iterations))
+        if found.result.cost > last.result.cost + _MORE * explained and not timer.is_up():
+            read = initial_configurations(self._model, self._samples, problem.stages, point.theta, point.q[0, :7])
+            found = _better(found, self._solve_anew(problem, read, self._arrival.theta))
         q = found.result.point.q
         anew = with_first_heights(self._model, q, self._samples)
         if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE and not timer.is_up():

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
@@ -382,7 +383,7 @@ def test_a_landing_gets_the_steps_it_needs() -> None:
     assert max(abs(estimate.q[-2][2] - log.q[k - 1][2]) for k, estimate in found[10:]) < 0.007
     taken = [estimate.iterations for _, estimate in found]
     assert max(taken) > 1
-    assert np.mean(taken) < 1.1
+    assert np.mean(taken) < 1.2
     assert {estimate.iterations for _, estimate in hasty} == {1}
 
 
@@ -397,7 +398,8 @@ def windows(log: LeggedLog, hop: int = 4) -> list[Improved]:
 
 
 def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what more steps would gain less than ten, four sigmas of all unknowns together; feet that lift leave most.
+    """Of what more steps would gain less than ten, four sigmas of all unknowns together, but for one window of 30 after
+    a touchdown, whose step gains what it promised and leaves 42, gone with the next window; feet that lift leave most.
 
     A step is not the last because it gained nine tenths of what it promised, of thousands: 700 were left then, the base
     3 mm too low.
@@ -411,18 +413,37 @@ def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None
             for one in windows(log)
         )
 
-    assert left() < 10.0
+    assert left() < 50.0
+    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
     monkeypatch.setattr(real_time, "_LEFT", 1e9)
     assert left() > 100.0
 
 
-def test_contacts_that_new_stages_contradict_are_turned_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_that_new_stages_contradict_are_solved_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """On footholds 2 cm up and down, which the plane does not know: windows of thousands end at hundreds."""
     settings = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), control_period=0.01, footholds=0.02)
     log = simulate(settings, 1.5, seed=4, skip=0.5)
-    turned = max(one.result.cost for one in windows(log))
-    monkeypatch.setattr(moving_horizon, "has_point_feet", lambda _: False)
-    assert turned < 0.5 * max(one.result.cost for one in windows(log))
+    anew = max(one.result.cost for one in windows(log))
+    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
+    assert anew < 0.5 * max(one.result.cost for one in windows(log))
+
+
+def test_touchdowns_of_a_robot_that_follows_set_points_leave_the_ground_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drives that follow set-points come down harder than ours that give torques: after a touchdown that was predicted a
+    stage early the ground seemed to lean by 150 mrad, 12 of its standard deviations, and stayed so. It is level."""
+    drive = {"motion": "commanded", "drive.enabled": True, "load.mass": 1.0}
+    log = simulate(from_flat(LeggedSimulationConfig, drive), 0.6, seed=13, skip=3.4)  # a trot, as first_motion has it
+
+    def lean() -> float:
+        horizon, most = MovingHorizon(build_model(log.robot, PrimeConfig()), HorizonConfig()), 0.0
+        for _, found in follow(horizon, log, range(0, len(log.q), 4)):
+            tilt = [found.parameter_names.index(f"ground.tilt[{k}]") for k in range(2)]
+            most = max(most, float(np.abs(found.parameters[tilt]).max()))
+        return most
+
+    assert lean() < 0.03  # 2.5 of the 12 mrad that its sigma is
+    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
+    assert lean() > 0.05
 
 
 def test_the_fit_is_that_of_the_result(trot: LeggedLog) -> None:
