@@ -62,7 +62,7 @@ _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
 
 _MORE = 0.5
-"""By how much new stages may cost more than noise explains before another minimum is looked for, of what it explains."""
+"""By how much new stages may cost more than noise explains before another minimum is sought, of what it explains."""
 
 _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""

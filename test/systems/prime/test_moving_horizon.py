@@ -429,8 +429,9 @@ def test_windows_that_new_stages_contradict_are_solved_anew(monkeypatch: pytest.
 
 
 def test_touchdowns_of_a_robot_that_follows_set_points_leave_the_ground_level(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drives that follow set-points come down harder than ours that give torques: after a touchdown that was predicted a
-    stage early the ground seemed to lean by 150 mrad, 12 of its standard deviations, and stayed so. It is level."""
+    """Drives that follow set-points come down harder than ours that give torques: after a touchdown that was
+    predicted a stage early the ground seemed to lean by 150 mrad, 12 of its standard deviations, and stayed so.
+    """
     drive = {"motion": "commanded", "drive.enabled": True, "load.mass": 1.0}
     log = simulate(from_flat(LeggedSimulationConfig, drive), 0.6, seed=13, skip=3.4)  # a trot, as first_motion has it
 
