@@ -187,7 +187,7 @@ def _evaluate(series: Array, s: Array) -> Array:
     s, out = s[..., None], series[-1]
     for row in series[-2::-1]:
         out = out * s + row
-    return out
+    return np.asarray(out)
 
 
 def _derivative(series: Array, order: int = 1) -> Array:
