@@ -151,6 +151,7 @@ def test_without_the_planner_the_certified_end_is_followed(loop: Loop, heard: He
     unharmed(loop)
 
 
+@pytest.mark.slow  # from rest: search/test_planner.py; a planner anew: test_position_streaming_process.py
 def test_a_planner_that_starts_again_goes_on_from_rest(loop: Loop, heard: Heard) -> None:
     # Those that the identifier would keep latched: with the prior there may be no way on from here.
     loop.until(lambda: heard.bounds)

@@ -128,7 +128,7 @@ def run() -> Iterator[Streamed]:
 def test_certified_motion_is_followed_within_the_certified_errors(run: Streamed) -> None:
     run.until(lambda: len(run.sent) >= 2)
     last = nanoseconds(run.sent[1].header.stamp)
-    run.until(lambda: run.states[-1][0] > last + 1_500_000_000)
+    run.until(lambda: run.states[-1][0] > last + 800_000_000)
     desired = run.desired()
     t = np.array([run.seconds(stamp) for stamp, _, _ in run.states])
     told = np.flatnonzero(t >= 0.0)
@@ -155,7 +155,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
         final = run.sent[-1]
         return nanoseconds(final.header.stamp) + nanoseconds(final.points[-1].time_from_start)
 
-    run.until(lambda: run.states[-1][0] > end() + 500_000_000)
+    run.until(lambda: run.states[-1][0] > end() + 200_000_000)
     assert len(run.sent) in (count, count + 1) and run.stop.reason == 0
     goal = set_points(run.sent[-1], run.order)[1][-1]
     _, q, qd = run.states[-1]

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_coverage import trial
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
@@ -51,7 +52,7 @@ def swapped(log: MechanismLog) -> MechanismLog:
     return replace(log, torque=log.torque[:, ::-1].copy())
 
 
-@pytest.mark.parametrize("stages", [SHORT, LONG])
+@pytest.mark.parametrize("stages", mark_slow([SHORT, LONG], but=[LONG]))
 def test_honest_readings_are_believed(stages: int) -> None:
     assert identified(read(stages)).status is BayesianStatus.FOUND
 
@@ -63,7 +64,9 @@ def test_honest_readings_are_believed(stages: int) -> None:
         pytest.param(
             LONG, scaled(1.0, -1.0), "less than half of what was read at 'crank_motor'", marks=pytest.mark.slow
         ),
-        (SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'"),
+        pytest.param(  # `too_short` by itself: below
+            SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'", marks=pytest.mark.slow
+        ),
         pytest.param(SHORT, swapped, "independent errors beside", marks=pytest.mark.slow),
     ],
 )

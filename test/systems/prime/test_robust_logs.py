@@ -88,7 +88,7 @@ CLOCKS = {"sensors__imu__stamp_offset": 0.003, "sensors__mocap__stamp_offset": -
     "options",
     [
         LOST,
-        CLOCKS,
+        pytest.param(CLOCKS, marks=pytest.mark.slow),  # test_late_streams.py has more
         {"motion": "stand", "drop": 0.15, "skip": 0.0},
         {"ground__friction": 0.25},
     ],
@@ -143,7 +143,7 @@ def test_mocap_later_than_its_stamps_moves_the_pose_alone() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault("imu", "late"),
+        pytest.param(Fault("imu", "late"), marks=pytest.mark.slow),  # the session names it: test_prime_trouble.py
         pytest.param(Fault("joints", "late"), marks=pytest.mark.slow),
         Fault("mocap", "plausible", 101.0, 101.5),
         pytest.param(Fault("imu", "plausible", 101.0, 101.5), marks=pytest.mark.slow),
