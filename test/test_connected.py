@@ -38,11 +38,9 @@ UNUSED = {
 """Public functions and classes that no part of the package uses, and why they stay."""
 
 UNCALLED = {
-    "GaussianPrior.from_covariance": "how a person states a prior; PRIME's come from marginalisation",
     "LowStateReading.joint_state": "called on what a reader returns that is chosen by the message's type",
     "SimulatedArm.qdd": "the truth, which tests compare with pinocchio",
     "Solid.support": "how far a body reaches, by which tests judge covers and distances",
-    "TangentSpace.expand_posterior": "covariances of the motion under equalities, which dense ones are held against",
 }
 """Methods that nothing calls, as far as annotations tell, and why they stay."""
 

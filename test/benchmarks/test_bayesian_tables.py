@@ -76,7 +76,7 @@ def test_tables(tmp_path: Path) -> None:
     assert only_report(tmp_path).count("FOUND") == text.count("FOUND")
 
 
-@pytest.mark.parametrize("name", ["quadruped", "biped"])
+@pytest.mark.parametrize("name", [pytest.param("quadruped", marks=pytest.mark.slow), "biped"])
 def test_feet_stay_where_they_are(name: str) -> None:
     """Nothing but a floor's pushing and rubbing holds them; a foot that slips or tips is no bilateral contact."""
     truth = simulate(bench_robot(name), 3, 0.5)

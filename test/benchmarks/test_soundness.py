@@ -41,6 +41,7 @@ def test_what_is_outside_fails(records, tmp_path):
     assert soundness.main(arguments(path, tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_same_every_time(records):
     second = json.loads(records.read_text(encoding="utf-8").splitlines()[1])
     assert second["found"] == json.loads(json.dumps(run_plan(**second["key"])))

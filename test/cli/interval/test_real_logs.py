@@ -148,6 +148,7 @@ def test_slow_motion_of_another_day_calibrates_for_the_load(
     assert result.lower[0] <= LOAD <= result.upper[0]
 
 
+@pytest.mark.slow  # by the same fit: test_robot_belief.py
 def test_the_panda_is_predicted_better_than_by_its_description(shared_data: Path, project_root: Path) -> None:
     config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "panda.yaml")
     robot = load_robot("panda")

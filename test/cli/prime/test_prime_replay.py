@@ -182,6 +182,7 @@ def test_both_storages_and_a_single_file_give_the_same(walk: Walk, tmp_path: Pat
     assert others == [expected, expected]
 
 
+@pytest.mark.slow  # of the streams: signals/test_alignment.py
 def test_how_the_streams_interleave_does_not_matter(walk: Walk, replayed: Path, tmp_path: Path) -> None:
     """A recorder hears the streams in another order than the node does: each in its own, a little earlier or later."""
     rng = np.random.default_rng(5)

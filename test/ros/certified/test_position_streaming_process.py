@@ -37,9 +37,9 @@ pytestmark = pytest.mark.ros
 POSITION, VELOCITY, FASTEST = 0.03, 0.1, 0.6
 """The interface is 30 ms late, 18 mrad at this speed; load and acceleration add some mrad."""
 
-SPEED = 0.25
+SPEED = 0.4
 """The robot's seconds in one of the machine's: a robot with a position interface waits for nobody, and a busy machine
-plans four times slower."""
+plans more slowly."""
 
 ROBOT = {
     "simulated_arm.interface": "position",

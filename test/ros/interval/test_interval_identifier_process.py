@@ -37,7 +37,7 @@ def values(report: DiagnosticArray) -> dict[str, str]:
 
 
 def test_a_thousand_samples_a_second_from_another_process_arrive_without_loss(bench: Any, executables: Any) -> None:
-    count = 2000
+    count = 1000
     diagnostics = bench.listen(DiagnosticArray, "/diagnostics")
     node = executables.start("interval_identifier", "-p", "diagnostics_period:=0.2", "-p", "reliability:=reliable")
     driver = children.start_heard(HERE / "joint_state_driver.py", str(count), "1000", stdin=subprocess.PIPE)

@@ -93,7 +93,7 @@ def test_an_encoder_that_never_changes_is_named() -> None:
 @pytest.mark.parametrize(("turned", "missed"), [(1.0, ()), (-1.0, ("crank_motor",))])
 def test_what_is_much_more_than_readings_scatter_by_is_the_model_s(turned: float, missed: tuple[str, ...]) -> None:
     """However white it looks, and settled: a log may be too short to show for how long it lasts."""
-    log, config = scaled(1.0, turned)(read(LONG)), replace(CONFIG, search=SearchConfig(starts=1))
+    log, config = scaled(1.0, turned)(read(LONG)), replace(CONFIG, search=SearchConfig(starts=1, iterations=12))
     fitted = replace(fit(build_mechanism(leg(), config, power=True), log, config, None), settled=True)
     white = Correlation(np.ones(2), 1.0, np.zeros((0, 0)))
     assert _unexplained_joints(fitted, white, Readings.of(log.torque, None)) == missed

@@ -163,7 +163,7 @@ def test_how_fast_r_changed_before_the_start_counts_in_the_first_interval():
     assert rate.acceleration[0, 0] >= 1e3 / np.sqrt(6.5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0, 1), st.floats(0, 1))
 def test_peak_of_a_parabola(slope, bend, start, length):
     x = np.linspace(start, start + length, 301)
