@@ -164,6 +164,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
     assert (np.abs(error) < POSITION).all() and (np.abs(qd) < 2e-3).all()
 
 
+@pytest.mark.slow  # without processes: test_position_streaming.py
 def test_a_robot_that_does_not_follow_as_certified_is_stopped(run: Streamed) -> None:
     """A planner that counts on a tenth of the errors goes on from rest, until the first of them is larger."""
     children.kill(run.processes["planner"])

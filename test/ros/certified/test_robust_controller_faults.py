@@ -108,6 +108,7 @@ def test_joint_states_gone_wrong_stop_the_robot_with_a_reason_of_its_own(
     at_rest(loop)
 
 
+@pytest.mark.slow  # a planner that dies: test_certified_planner_process.py
 def test_without_a_successor_the_certified_end_is_followed_and_held(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     loop.go(short)
@@ -130,9 +131,11 @@ def scaled(bounds: Bounds, factor: float) -> Bounds:
 @pytest.mark.parametrize(
     ("factor", "fields", "reason"),
     [
-        (1.0, {"status": 3, "lower": NAN, "upper": NAN}, StopReason.BOUNDS_INCONSISTENT),
+        pytest.param(  # this and most others without processes: test_robust_controller.py
+            1.0, {"status": 3, "lower": NAN, "upper": NAN}, StopReason.BOUNDS_INCONSISTENT, marks=pytest.mark.slow
+        ),
         pytest.param(1.0, {"lower": NAN}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
-        (1.0, {"status": 77}, StopReason.BOUNDS_INVALID),
+        pytest.param(1.0, {"status": 77}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
         pytest.param(1.0, {"body": "forearm_link"}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
         (1.0, {"robot": "panda"}, StopReason.BOUNDS_INVALID),
         pytest.param(1.0, {"status": 4}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
@@ -150,6 +153,7 @@ def test_bounds_gone_wrong_brake_along_the_certified_end(
     assert loop.stop.reason == 0
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_bounds_that_say_nothing_new_tighten_or_come_when_they_like_change_nothing(
     loop: Loop, short: TrajectoryRecord
 ) -> None:
@@ -183,6 +187,7 @@ def test_an_obstacle_that_appears_in_the_path_stops_the_robot_unless_a_plan_arou
         assert float(loop.value("simulated_arm: robot", "clearance to obstacles [m]")) > 0.03
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_obstacles_that_make_no_sense_brake(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     loop.go(short)
@@ -234,6 +239,7 @@ def test_a_forged_or_outdated_trajectory_is_refused_with_its_reason(
     assert loop.stop.reason == 0
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_a_refusal_does_not_disturb_what_is_executed(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     sent = loop.go(short)

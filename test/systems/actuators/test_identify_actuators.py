@@ -105,7 +105,7 @@ def test_a_strength_that_is_not_sure_refutes_nothing(monkeypatch: pytest.MonkeyP
     assert not (sure and any(p.identifiable for joint in result.joints for p in joint.parameters))
 
 
-@pytest.mark.parametrize("factor", [1.4, 1.0 / 1.4])
+@pytest.mark.parametrize("factor", [1.4, pytest.param(1.0 / 1.4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damping", [True, False])
 def test_a_stiffness_that_is_stated_wrong_for_all_drives_is_named(factor: float, damping: bool) -> None:
     """Each joint's motion alone might be friction that the law lacks; three that agree are not."""

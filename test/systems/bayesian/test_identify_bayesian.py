@@ -230,7 +230,7 @@ def test_readings_that_are_another_joints_are_not_taken_for_noise(wrong: str) ->
     assert "explains less than half of what was read at 'joint" in result.findings[0]
 
 
-@pytest.mark.parametrize("first", [500, 700, 1200])
+@pytest.mark.parametrize("first", mark_slow([500, 700, 1200], but=[700]))
 def test_an_encoder_that_was_stuck_is_said_to_have_been(first: int) -> None:
     own = bench_robot("pendulum")
     q, torque, _ = readings(own, simulate(own, 1, 4.0), 3e-4, 1)
