@@ -173,6 +173,7 @@ def test_files_are_small(calibrated: Path) -> None:
     assert json.loads(calibrated.read_text())["kind"] == "calibration"
 
 
+@pytest.mark.slow  # of simulated arms: test_estimator.py
 def test_a_drafted_file_without_a_calibration_gives_an_estimate_whose_interval_holds(
     ur10e: Path, robot: Robot, tmp_path: Path
 ) -> None:

@@ -156,6 +156,7 @@ def loop() -> Iterator[Loop]:
 
 
 @pytest.mark.ros
+@pytest.mark.slow  # forged ones are refused by a process that proves in test_robust_controller_faults.py, too
 def test_a_controller_that_proves_for_itself_executes_nothing_else(loop: Loop) -> None:
     loop.ready()
     plan = loop.plan(loop.posture(), 0.2)

@@ -156,6 +156,7 @@ def test_constants_far_from_the_prior_all_together_are_said(off: float, left: fl
     assert bool(far_from_prior(own, own.mean + off * own.sigma, theta)) is said
 
 
+@pytest.mark.slow  # where nothing is fitted: test_wiring.py
 def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
     """Priors of friction, which is never less than nothing, would have it that torques were read twice as large."""
     assert trial(1, "noise stated 30 times too large", 4.0)["status"] == BayesianStatus.FOUND.name
