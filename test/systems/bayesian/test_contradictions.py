@@ -27,6 +27,7 @@ from sysid_nodes.systems.bayesian.knowledge import Readings
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.bayesian.noise import Correlation, pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.stuck import refuse_stuck_readings
 
 Array = npt.NDArray[np.float64]
 Change = Callable[[MechanismLog], MechanismLog]
@@ -79,8 +80,26 @@ def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:
 def test_a_torque_that_never_changes_is_refused() -> None:
     log = read(SHORT)
     log.torque[:, 1] = 0.3
-    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"):
+    said = r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"
+    with pytest.raises(LogError, match=said) as refused:
         identified(log)
+    assert refused.value.kind == "the torque of 'crank_motor' reads the same throughout"
+
+
+def test_an_encoder_that_stops_dead_is_refused() -> None:
+    log = read(SHORT)
+    log.position[30:, 0] = log.position[30, 0]
+    with pytest.raises(LogError, match=r"'hip' stops dead and reads the same for the last 0\.2 s: stuck") as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' stops dead"
+
+
+def test_a_loop_that_does_not_close_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = "sysid_nodes.systems.bayesian.initial_motion.close_loops"
+    monkeypatch.setattr(close, lambda _closures, q, _free: (q, 0.02))
+    with pytest.raises(LogError, match="that were read: 20 mm or mrad stay open") as refused:
+        identified(read(SHORT))
+    assert refused.value.kind == "a loop cannot be closed at the first positions that were read"
 
 
 def test_an_encoder_that_never_changes_is_named() -> None:

@@ -235,8 +235,9 @@ def test_an_encoder_that_was_stuck_is_said_to_have_been(first: int) -> None:
     own = bench_robot("pendulum")
     q, torque, _ = readings(own, simulate(own, 1, 4.0), 3e-4, 1)
     q[first : first + 300, 1] = q[first, 1]
-    with pytest.raises(LogError, match=r"'joint2' reads the same for 0\.[56]\d* s and then jumps"):
+    with pytest.raises(LogError, match=r"'joint2' reads the same for 0\.[56]\d* s and then jumps") as refused:
         identify(bench_log(own, q, torque, None), own.robot, own.config)
+    assert refused.value.kind == "'joint2' reads the same and then jumps"
 
 
 def test_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:
