@@ -76,7 +76,7 @@ def test_one_certified_trajectory_follows_the_other_while_bounds_tighten(loop: L
     assert all(record.id == record.digest() for record in records)
     # Standing still tells a quarter of what was known of the mass, and motion more.
     known = loop.config.prior.bounds.half_width[0]
-    loop.until(lambda: heard.bounds and 0.5 * (heard.bounds[-1].upper[0] - heard.bounds[-1].lower[0]) < 0.5 * known)
+    loop.until(lambda: heard.bounds and 0.5 * (heard.bounds[-1].upper[0] - heard.bounds[-1].lower[0]) < 0.2 * known)
     loop.until(lambda: heard.markers)
     assert {marker.ns for marker in heard.markers[-1].markers} >= {"path", "swept", "rest", "margins"}
     # Errors of the sensors are taken off: the share of what is proven.
