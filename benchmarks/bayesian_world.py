@@ -18,8 +18,8 @@ from scipy.interpolate import CubicSpline
 
 from benchmarks.bayesian_robots import BenchRobot
 from sysid_nodes.robots import MotorConstants
+from sysid_nodes.rollouts.arm_model import arm_spec
 from sysid_nodes.rollouts.rigid_body import quaternion
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 from sysid_nodes.systems.bayesian import Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 

@@ -19,7 +19,7 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
 from sysid_nodes.robots.example_robots import example_urdf
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.rollouts.arm_model import arm_spec
 from sysid_nodes.systems.interval.config import (
     IntervalIdentifierConfig,
     NoiseConfig,

@@ -25,6 +25,7 @@ from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfi
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 
 
+@pytest.mark.slow  # the world of a trial: test_what_is_wrong_with_readings
 def test_coverage(tmp_path: Path) -> None:
     arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers"]
     assert bayesian_coverage.main([*arguments, "--out", str(tmp_path)]) == 0
@@ -45,7 +46,7 @@ def test_loops(tmp_path: Path) -> None:
     assert "| four-bar | 1 |" in only_report(tmp_path)
 
 
-@pytest.mark.parametrize(("leg_name", "seed"), [("four-bar", 31), ("Cassie", 5)])
+@pytest.mark.parametrize(("leg_name", "seed"), [("four-bar", 31), pytest.param("Cassie", 5, marks=pytest.mark.slow)])
 def test_a_minimum_is_near_after_few_iterations(leg_name: str, seed: int) -> None:
     """They took 32 and 22 while torques told speeds that readings do not, and the whole Hessian measured steps."""
     found = bayesian_loops.trial(leg_name, seed, 2.0)

@@ -75,6 +75,7 @@ def test_a_folder_of_something_else_is_refused_before_planning(result, capsys):
     assert "planning" not in error
 
 
+@pytest.mark.slow
 def test_without_an_area_every_plan_does_harm_and_nothing_is_written(result, tmp_path, capsys):
     tight = ["--set", "vetting.area=0.1", "--set", "vetting.attempts=1", "--set", "commands.gaits=trot"]
     tight += ["--set", "search.draws=0", "--duration", "2", "--set", "segment=2", "--set", "commands.forward=2"]

@@ -69,6 +69,7 @@ def test_errors_that_last_do_not_count_as_many() -> None:
 
 
 @pytest.mark.real_data
+@pytest.mark.slow
 def test_a_short_log_of_a_real_arm_does_not_contradict_its_description(shared_data: Path) -> None:
     """10 s of a Gen3 whose wrist errs the same way for a second: its moments were up to 13 prior sigmas off."""
     arm = gen3_arm()

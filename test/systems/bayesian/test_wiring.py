@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search
@@ -66,7 +67,7 @@ def test_torques_that_are_read_as_they_are(stages: int) -> None:
     assert said(stages) == Wiring()
 
 
-@pytest.mark.parametrize("stages", [SHORT, LONG])
+@pytest.mark.parametrize("stages", mark_slow([SHORT, LONG], but=[SHORT]))
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -87,7 +88,12 @@ def test_torques_that_are_the_same_either_way_are_named() -> None:
     )
 
 
-@pytest.mark.parametrize(("factor", "words"), [(2.0, "0.5 times what was read"), (0.5, "2 times what was read")])
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    mark_slow(
+        [(2.0, "0.5 times what was read"), (0.5, "2 times what was read")], but=[(2.0, "0.5 times what was read")]
+    ),
+)
 def test_torques_of_another_scale(factor: float, words: str) -> None:
     """Which links as they are described do not allow, whatever the drives are."""
     for expected in (WEIGHED, replace(WEIGHED, friction=VAGUE.friction, drive=VAGUE.drive)):
@@ -133,6 +139,6 @@ def test_joints_that_press_against_each_other_are_no_sign_of_another_way() -> No
     assert pressed(None).against == ""
 
 
-@pytest.mark.parametrize("joint", range(4))
+@pytest.mark.parametrize("joint", mark_slow(range(4), but=[3]))
 def test_torques_turned_round_of_joints_that_press_against_each_other(joint: int) -> None:
     assert f"turned round at '{leg().joint_names[joint]}'" in pressed(joint).against

@@ -74,7 +74,7 @@ def disturbances(samples: JointSamples, size: Array, rng: np.random.Generator) -
     ("robot", "kind"),
     mark_slow(
         [(robot, kind) for robot in ("ur10", "gen3") for kind in ("noise", "steps", "bias", "friction", "drag")],
-        but=[("ur10", "noise"), ("ur10", "friction"), ("ur10", "drag"), ("gen3", "steps"), ("gen3", "bias")],
+        but=[("ur10", "noise"), ("ur10", "friction"), ("gen3", "bias")],
     ),
 )
 def test_the_truth_is_inside_while_the_torque_error_is_within_the_bound(

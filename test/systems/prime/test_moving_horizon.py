@@ -223,9 +223,9 @@ def test_without_any_torque_no_force_is_observed(trot: LeggedLog) -> None:
 def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     """Without mocap the position's sigma grows and the error stays within it; afterwards both are as before."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    estimates = dict(follow(horizon, trot, range(40)))
-    blind = dict(follow(horizon, trot, range(40, 120), without=("mocap_pose",)))
-    after = dict(follow(horizon, trot, range(120, len(trot.q))))
+    estimates = dict(follow(horizon, trot, range(0, 40, 2)))
+    blind = dict(follow(horizon, trot, range(40, 120, 2), without=("mocap_pose",)))
+    after = dict(follow(horizon, trot, range(120, len(trot.q), 2)))
 
     def position(estimate: PrimeEstimate, k: int) -> tuple[float, float]:
         wrong = difference(trot.q[k], estimate.q[-1])[:2]
@@ -258,7 +258,7 @@ def test_start_in_the_air() -> None:
 def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
     """After a gap the motion is new, and what is known of the payload is not lost."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    before = last(follow(horizon, trot, range(60)))
+    before = last(follow(horizon, trot, range(0, 60, 2)))
     horizon.restart()
     assert horizon.step() is None
     after = next(follow(horizon, trot, range(80, 100)))[1]
@@ -274,7 +274,7 @@ def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
 def test_a_window_without_a_solution_ends_the_motion_and_no_more(trot: LeggedLog) -> None:
     """A failed window may have other readings than the one before, which is what the parameters are kept from."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    before = last(follow(horizon, trot, range(60)))
+    before = last(follow(horizon, trot, range(0, 60, 2)))
     spoilt = piece(trot, 60, 66, without=("mocap_pose", "gyroscope", "joint_velocity"))
     torque = spoilt.samples["joint_torque"]
     horizon.push(
@@ -295,7 +295,7 @@ def test_fewer_solves_and_a_shorter_window(
     """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
     monkeypatch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    list(follow(horizon, trot, range(50)))
+    list(follow(horizon, trot, range(0, 50, 2)))
     short = list(follow(horizon, trot, range(50, 110, 4), window=8))
     assert all(len(estimate.t) == 8 for _, estimate in short)
     grown = list(follow(horizon, trot, range(110, len(trot.q))))
@@ -310,7 +310,7 @@ def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(
     """The cheapest pace of a slow machine: as many new steps as stages but two; a motion that began anew at every solve
     would cost more than the full window."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    list(follow(horizon, trot, range(40)))
+    list(follow(horizon, trot, range(0, 40, 2)))
     sparse = list(follow(horizon, trot, range(40, 120, 8), window=8))
     assert all(len(estimate.t) == 11 for _, estimate in sparse[1:])
     assert max(estimate.iterations for _, estimate in sparse) <= WINDOW.most_iterations

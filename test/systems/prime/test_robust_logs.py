@@ -67,7 +67,7 @@ def test_default_sensors_leave_no_bias_and_honest_sigmas(healthy: LeggedLog, ref
     assert np.mean(off < 3.0) > 0.98
 
 
-@pytest.mark.parametrize("added", [8.0, -2.0])
+@pytest.mark.parametrize("added", [8.0, pytest.param(-2.0, marks=pytest.mark.slow)])
 def test_prior_mass_wrong_by_five_kilograms(healthy: LeggedLog, reference: PrimeEstimate, added: float) -> None:
     """The true torso has 3 kg more than nominal: 8 more and 2 less are both wrong by five."""
     wrong = replace(healthy.robot, model=healthy.robot.model.copy())
@@ -88,7 +88,7 @@ CLOCKS = {"sensors__imu__stamp_offset": 0.003, "sensors__mocap__stamp_offset": -
     "options",
     [
         LOST,
-        CLOCKS,
+        pytest.param(CLOCKS, marks=pytest.mark.slow),  # test_late_streams.py has more
         {"motion": "stand", "drop": 0.15, "skip": 0.0},
         {"ground__friction": 0.25},
     ],
@@ -143,11 +143,11 @@ def test_mocap_later_than_its_stamps_moves_the_pose_alone() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault("imu", "late"),
+        pytest.param(Fault("imu", "late"), marks=pytest.mark.slow),  # the session names it: test_prime_trouble.py
         pytest.param(Fault("joints", "late"), marks=pytest.mark.slow),
         Fault("mocap", "plausible", 101.0, 101.5),
         pytest.param(Fault("imu", "plausible", 101.0, 101.5), marks=pytest.mark.slow),
-        Fault("joints", "plausible", 101.0, 101.5),
+        pytest.param(Fault("joints", "plausible", 101.0, 101.5), marks=pytest.mark.slow),  # test_prime_session.py
     ],
     ids=lambda fault: f"{fault.stream} {fault.kind}",
 )

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from shared.payload_problem import Problem, gen3_problem
-from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
@@ -206,7 +205,8 @@ def read(shared_data: Path, log: str) -> Signals:
 
 
 @pytest.mark.real_data
-@pytest.mark.parametrize("log", mark_slow(LOGS, but=LOGS[:1]))
+@pytest.mark.slow  # of simulated logs: above
+@pytest.mark.parametrize("log", LOGS)
 def test_whatever_was_done_to_a_real_log_is_found_on_every_joint(
     shared_data: Path, project_root: Path, log: str
 ) -> None:
