@@ -105,7 +105,7 @@ def calibrate(
     if not any(run.mass == 0.0 for run in runs):
         raise ExcitationError("calibration needs a run without payload")
     show: Progress = progress or _no_progress
-    n, body, (centre, radius) = robot.n, robot.body_index(config.body), _known_box(robot, config)
+    n, body, (centre, radius) = robot.n, robot.body_index(config.body), calibrated_box(robot, config)
     loads = [_load(config, run) for run in runs]
     rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling)
     _check_motion(robot, rows)
@@ -159,7 +159,7 @@ def _largest_speed(runs: Sequence[Run]) -> Array:
     return np.asarray(np.max([np.abs(run.samples.qd).max(axis=0) for run in runs if run.mass == 0.0], axis=0))
 
 
-def _known_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
+def calibrated_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
     """As stated, and of gains no less than that: one that is off scales every link, and then a load, unnoticed.
 
     Where errors are itemised, those of readings are stated.
