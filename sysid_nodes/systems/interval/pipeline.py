@@ -344,7 +344,8 @@ class IntervalPipeline:
         )
         if found is None or found.sigmas < _CLEAR:
             return ""
-        return f"the torques look like {found.name}, {found.sigmas:.1f} standard deviations from none"
+        where = "" if found.joint is None else f", most of all {self.robot.joint_names[found.joint]}"
+        return f"the torques look like {found.name}{where}, {found.sigmas:.1f} standard deviations from none"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.
