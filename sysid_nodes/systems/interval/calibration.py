@@ -160,15 +160,16 @@ def _largest_speed(runs: Sequence[Run]) -> Array:
 
 
 def calibrated_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
-    """As stated, and of gains no less than that: one that is off scales every link, and then a load, unnoticed.
+    """As stated, and where nothing is stated of gains, what a calibration assumes of them.
 
-    Where errors are itemised, those of readings are stated.
+    One that is off scales every link, and then a load, unnoticed. Where errors are itemised, those of readings are
+    stated.
     """
     centre, radius = known_box(robot, config.known_robot)
     if config.noise.model == "window":
         gain = slice(14 * robot.n, 15 * robot.n)
-        least = per_joint(config.known_robot.calibration_gain, robot.n, "known_robot.calibration_gain")
-        radius[gain] = np.maximum(radius[gain], least * centre[gain])
+        assumed = per_joint(config.known_robot.calibration_gain, robot.n, "known_robot.calibration_gain")
+        radius[gain] = np.where(radius[gain] > 0.0, radius[gain], assumed * centre[gain])
     return centre, radius
 
 
