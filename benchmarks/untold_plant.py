@@ -22,8 +22,8 @@ STEP = 0.0005
 HOLD = np.array([60.0, 60.0, 25.0, 6.0, 6.0, 6.0])
 """Torques that effects are measured by: what holds a UR5 stretched with a few kilograms, about [N m]."""
 _RIGID = 2e-4
-_TOUCHED, _TOUCH, _ASIDE = 7.0, 2.0, np.array([0.6, -0.48, 0.64])
-"""When a hand touches the load and for how long [s], and in which direction of the world."""
+_TOUCHED, _TOUCH, _ASIDE = 13.5, 2.0, np.array([0.6, -0.48, 0.64])
+"""When a hand touches the load, a moment after bounds are first claimed, and for how long [s]; in which direction."""
 
 
 @dataclass(frozen=True)
