@@ -335,7 +335,7 @@ class IntervalPipeline:
         """Says what effect that nobody stated the residuals of the fit look like, or nothing.
 
         Not where the fit begins with a posterior: that is surer of the robot than any box, and a real UR10e with its
-        right load looked 4.5 standard deviations off by it, 3.4 off by the fit that bounds go with.
+        right load looked 4.5 standard deviations off by it, 3.5 off by the fit that bounds go with.
         """
         if calibration.method != INTERVAL:
             return ""
