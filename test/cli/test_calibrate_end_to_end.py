@@ -145,6 +145,14 @@ def test_the_same_recording_gives_the_same_file(folder: Path, tmp_path: Path) ->
     assert again == first
 
 
+def test_a_scale_of_torques_that_no_run_tells_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(folder / "unloaded"), "--config", str(folder / "arm.yaml"), "--out", str(tmp_path / "c.json")]
+    assert main(["calibrate", *words, "--set", "known_robot.calibration_gain=0.03"]) == 0
+    assert "no narrower than stated, 3 %: only a known mass tells more (--loaded)" in capsys.readouterr().out
+
+
 # -- what cannot be used
 
 

@@ -27,6 +27,15 @@ def test_a_second_of_motion_is_not_called_an_agreement(log: Path, capsys: pytest
     assert "nothing found to mend, but this motion tells too little of the torques" in told
 
 
+def test_a_log_too_short_for_a_calibration_is_said(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A replay of it would claim nothing."""
+    words = ["check", str(log), *PAPER, "--calibration", "any.json", "--set"]
+    assert main([*words, "weigh_first=11"]) == 3
+    line = "only 10 windows of 0.1 s can be used: nothing is claimed before 11, 1.1 s, are weighed against"
+    assert line in capsys.readouterr().out
+    assert main([*words, "weigh_first=10"]) == 0
+
+
 @pytest.mark.parametrize(("words", "said"), [([], True), (["--set", "robot=kinova_gen3"], False), (PAPER, False)])
 def test_a_robot_that_nobody_named_is_said(
     log: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: bool
