@@ -25,6 +25,9 @@ from sysid_nodes.systems.sampling.unknowns import Sensing, Unknowns
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_STEEP = 2.0  # times the median clip's slope from which on it is looked at from the other side
+_JUMP = 1.5  # times the slope on the other side: no smooth curve differs by so much within a step of the differences
+
 
 @dataclass(frozen=True)
 class ClipProblem:
@@ -105,6 +108,7 @@ class ClipProblem:
         by_parameters = np.zeros((*base.shape, k))
         for column, i in enumerate(simulated, start=1):
             by_parameters[..., i] = (all_[:, column] - base) / steps[i]
+        self._mend_steep(by_parameters, base, parameters, begin)
         for i in set(range(k)) - set(simulated):
             moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
             other = self._compare(self.instants, states[:, 0], moved)
@@ -113,6 +117,30 @@ class ClipProblem:
         if by_start is None:
             by_start = (np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves).reshape(rows, -1, d)
         return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start)
+
+    def _mend_steep(self, slopes: Array, base: Array, parameters: Array, begin: Array) -> None:
+        """Slopes (C, L, m, K) of clips far steeper than others' become those of a step back, where these are gentler.
+
+        A foot that lands an instant of the simulation sooner is kicked sooner, however little a parameter has changed.
+        Slopes a hundred times too steep are of such a clip, and would decide over all others; few jump either way.
+
+        Args:
+            base: (C, L, m) residuals.
+            begin: (C, nq + nv) start states.
+        """
+        steps, lower = self.unknowns.column("step"), self.unknowns.column("lower")
+        size = np.nan_to_num(_sizes(slopes), nan=np.inf)
+        # Behind a bound nothing can be simulated: negative friction, say.
+        back = (steps > 0.0) & (parameters - steps >= lower)
+        clip, which = np.nonzero((size > _STEEP * np.median(size, axis=0)) & back)
+        if not len(clip):
+            return
+        vectors = list(parameters - np.diag(steps)[back])
+        states = self._simulate(vectors, begin[clip], (np.cumsum(back) - 1)[which], clip)
+        behind = self._compare(self.instants[clip], states, self.unknowns.sensing(parameters))
+        other = (base[clip] - behind) / steps[which, None, None]
+        gentler = _sizes(other) < size[clip, which] / _JUMP
+        slopes[clip[gentler], :, :, which[gentler]] = other[gentler]
 
     def by_start(self, parameters: Array) -> tuple[Array, Array]:
         """Residuals (C, L m) at the guesses and derivatives (C, L m, d) by the start coordinates alone."""
@@ -152,6 +180,12 @@ class ClipProblem:
         work = Work(begins, variant, clip, self.targets)
         states = self.simulator.run(self.unknowns.variants(vectors), work)
         return np.concatenate([begins[:, None], states], axis=1)
+
+
+def _sizes(slopes: Array) -> Array:
+    """Norms of the second and third axis; infinite where a simulation was about to fail."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt((slopes**2).sum(axis=(1, 2))))
 
 
 def place_clips(log: MotionLog, length: int, count: int, rng: np.random.Generator) -> IntArray:
