@@ -105,41 +105,47 @@ class ClipProblem:
         at = self.instants[:, None]
         all_ = self._compare(np.broadcast_to(at, states.shape[:3]), states, sensing)
         base = all_[:, 0]
+        units = np.concatenate([steps[simulated], moves[:d]])
+        slopes = np.moveaxis(all_[:, 1:] - base[:, None], 1, -1) / units
+        self._mend_steep(slopes, base, parameters, start)
         by_parameters = np.zeros((*base.shape, k))
-        for column, i in enumerate(simulated, start=1):
-            by_parameters[..., i] = (all_[:, column] - base) / steps[i]
-        self._mend_steep(by_parameters, base, parameters, begin)
+        by_parameters[..., simulated] = slopes[..., : len(simulated)]
         for i in set(range(k)) - set(simulated):
             moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
             other = self._compare(self.instants, states[:, 0], moved)
             by_parameters[..., i] = (other - base) / 1e-4
         rows = self.samples
         if by_start is None:
-            by_start = (np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves).reshape(rows, -1, d)
+            by_start = slopes[..., len(simulated) :].reshape(rows, -1, d)
         return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start)
 
-    def _mend_steep(self, slopes: Array, base: Array, parameters: Array, begin: Array) -> None:
-        """Slopes (C, L, m, K) of clips far steeper than others' become those of a step back, where these are gentler.
+    def _mend_steep(self, slopes: Array, base: Array, parameters: Array, start: Array) -> None:
+        """Slopes of clips far steeper than others' become those of the step beside it, where these are gentler.
 
-        A foot that lands an instant of the simulation sooner is kicked sooner, however little a parameter has changed.
-        Slopes a hundred times too steep are of such a clip, and would decide over all others; few jump either way.
+        A foot that lands an instant of the simulation sooner is kicked sooner, however little has changed. Slopes a
+        hundred times too steep are of such a clip, and would decide over all others; few jump in both steps.
 
         Args:
+            slopes: (C, L, m, M) by the unknowns that simulations depend on and, if there are more, by the start.
             base: (C, L, m) residuals.
-            begin: (C, nq + nv) start states.
+            start: (C, d) coordinates.
         """
-        steps, lower = self.unknowns.column("step"), self.unknowns.column("lower")
         size = np.nan_to_num(_sizes(slopes), nan=np.inf)
-        # Behind a bound nothing can be simulated: negative friction, say.
-        back = (steps > 0.0) & (parameters - steps >= lower)
-        clip, which = np.nonzero((size > _STEEP * np.median(size, axis=0)) & back)
+        clip, which = np.nonzero(size > _STEEP * np.median(size, axis=0))
         if not len(clip):
             return
-        vectors = list(parameters - np.diag(steps)[back])
-        states = self._simulate(vectors, begin[clip], (np.cumsum(back) - 1)[which], clip)
-        behind = self._compare(self.instants[clip], states, self.unknowns.sensing(parameters))
-        other = (base[clip] - behind) / steps[which, None, None]
-        gentler = _sizes(other) < size[clip, which] / _JUMP
+        simulated, moves = self.unknowns.simulated, self.coordinates.steps
+        k, (steps, lower) = len(simulated), (self.unknowns.column(name)[simulated] for name in ("step", "lower"))
+        # The other step goes back; behind a bound nothing can be simulated, negative friction, say: there it goes on.
+        end = np.append(np.where(parameters[simulated] - steps >= lower, -steps, 2.0 * steps), -moves)
+        vectors = [parameters, *(parameters + end[:k, None] * np.eye(len(parameters))[simulated])]
+        aside = start[clip] + (end[k:] * (which[:, None] == k + np.arange(len(moves))))
+        begin = self.coordinates.state(self.guess[clip], aside)
+        states = self._simulate(vectors, begin, np.where(which < k, which + 1, 0), clip)
+        moved = self._compare(self.instants[clip], states, self.unknowns.sensing(parameters)) - base[clip]
+        gone = (np.append(steps, moves) * (end > 0.0))[which, None, None]
+        other = (moved - gone * slopes[clip, :, :, which]) / (end[which, None, None] - gone)
+        gentler = _sizes(other[..., None])[:, 0] < size[clip, which] / _JUMP
         slopes[clip[gentler], :, :, which[gentler]] = other[gentler]
 
     def by_start(self, parameters: Array) -> tuple[Array, Array]:
@@ -183,7 +189,7 @@ class ClipProblem:
 
 
 def _sizes(slopes: Array) -> Array:
-    """Norms of the second and third axis; infinite where a simulation was about to fail."""
+    """(C, M) norms of slopes (C, L, m, M); infinite where a simulation was about to fail."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(np.sqrt((slopes**2).sum(axis=(1, 2))))
 

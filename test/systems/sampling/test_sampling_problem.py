@@ -82,6 +82,36 @@ def test_of_a_clip_that_jumps_beside_a_parameter_the_gentler_slope_is_taken(walk
     assert min(kicked.simulator.dry) >= 0.0
 
 
+@pytest.mark.parametrize("place", ["bound", "start"])
+def test_a_jump_is_seen_at_a_bound_in_the_step_after_and_of_a_start_in_the_step_before(walk, problem, place):
+    index, first = walk.setting.unknowns.index["dry_friction"], LENGTH * np.arange(len(problem.first))
+    at = walk.truth.copy()
+    at[index] = 0.0
+    plain, jumps = (
+        replace(problem, simulator=simulator).rollout(at, first, problem.start(first)[0])
+        for simulator in (problem.simulator, Jumps(problem.simulator, place, problem.guess[1]))
+    )
+    for rows in (plain.by_start, plain.by_parameters[..., [index]]):
+        assert np.abs(rows).max() > 0.0
+    for found, right in ((jumps.by_start, plain.by_start), (jumps.by_parameters, plain.by_parameters)):
+        # Slopes of neighbouring steps differ by some hundredths; those with the jump would be ten times as steep.
+        assert np.linalg.norm(found - right) < 0.1 * np.linalg.norm(right)
+
+
+class Jumps:
+    """Simulations in which one clip jumps where there is dry friction, or where its first joint begins further."""
+
+    def __init__(self, own, place, start):
+        self._own, self._place, self._start = own, place, start
+
+    def run(self, variants, work):
+        states = self._own.run(variants, work)
+        further = work.start[:, 7] > self._start[7] + 1e-9
+        off = variants.dry[work.variant, 0] > 0.0 if self._place == "bound" else further
+        states[off & (work.clip == 1), 10:, 25:] += 5.0
+        return states
+
+
 def test_clips_that_no_start_fits_are_left_out(walk, problem):
     settled = settle_starts(problem, walk.truth, 4)
     settled.residual[1] += 5.0
