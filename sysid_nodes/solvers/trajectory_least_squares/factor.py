@@ -85,7 +85,7 @@ class Factor:
         return self._solve_band(rows, 0, transposed=True), np.asarray(parameter)
 
     def first_stages(self, count: int) -> tuple[Array, Step] | None:
-        """What the equations want of the first `count` stages, when those that follow and the parameters are given.
+        """The first `count` stages as the equations want them when those that follow and the parameters are given.
 
         Returns:
             (T + 1, n, c) derivatives of the stages by those W - 1 that follow, which are themselves, and by the
