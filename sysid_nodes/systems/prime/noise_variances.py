@@ -65,7 +65,7 @@ class ObservedVariances:
         for axis in range(3):
             fresh, old = _touching(problem, blocks, counted, axis), self._touching[axis]
             self._touching[axis] = np.concatenate([old[-_KEPT:], fresh]) if len(old) else fresh
-        self._lasting = [_repetition(rows) for rows in self._touching]
+        self._lasting = _repetitions(self._touching)
 
     def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
         """(B, m) of each group."""
@@ -109,7 +109,7 @@ def observed_variances(
             at = stage_of(group, problem.layout.size)
             variance = (squares / free)[changing[at].astype(np.intp), at]
         out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-    return _with_lasting_gaps(out, blocks, _repetition(_touching(problem, blocks, slice(None), 0)))
+    return _with_lasting_gaps(out, blocks, _repetitions([_touching(problem, blocks, slice(None), 0)])[0])
 
 
 def noisy_rows(problem: PrimeProblem, blocks: Sequence[Blocks]) -> list[slice]:
@@ -161,9 +161,13 @@ def _touching(problem: PrimeProblem, blocks: Sequence[Blocks], counted: slice, a
     return np.asarray(blocks[_CONTACT].residual[chosen, axis : motion_rows(blocks) : 3])
 
 
-def _repetition(rows: Array) -> Array:
-    """(nc,) by how much the variance of residuals (K, nc) counts more, as stages and feet repeat one another."""
-    return correlation_time(rows) * _variance_ratio(rows) if len(rows) else np.ones(rows.shape[1])
+def _repetitions(kinds: Sequence[Array]) -> list[Array]:
+    """(nc,) of each kind, by how much the variance of its residuals (K, nc) counts more: stages and feet repeat one
+    another."""
+    if not len(kinds[0]):
+        return [np.ones(rows.shape[1]) for rows in kinds]
+    times = np.split(correlation_time(np.concatenate(kinds, axis=1)), len(kinds))
+    return [own * _variance_ratio(rows) for own, rows in zip(times, kinds, strict=True)]
 
 
 def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], repetition: Array) -> list[Array]:
