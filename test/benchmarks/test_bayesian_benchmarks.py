@@ -27,7 +27,8 @@ from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_
 
 
 def test_coverage(tmp_path: Path) -> None:
-    arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers"]
+    arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers", "gain off by 10 %"]
+    arguments += ["--records", str(tmp_path / "records")]
     assert bayesian_coverage.main([*arguments, "--out", str(tmp_path)]) == 0
     assert "| 2 % outliers | all |" in only_report(tmp_path)
 
