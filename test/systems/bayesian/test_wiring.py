@@ -19,6 +19,7 @@ from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.torque_errors import means, shares
 from sysid_nodes.systems.bayesian.turning import turns
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
@@ -143,3 +144,11 @@ def test_noise_of_positions_is_no_sign_of_another_way() -> None:
     found = other_wiring(MechanismProblem(mechanism, log, noise, turns(mechanism, log, start)), start.q)
     assert found.against == ""
     assert found.odds < 3.0
+
+
+def test_means_are_of_torques_that_are_used() -> None:
+    """Of most of three stages; what is left over at the end is not used."""
+    used = np.array([[True, True, False, False, False, True, True]]).T
+    weight, told = shares(used)
+    assert told.ravel().tolist() == [True, False]
+    np.testing.assert_allclose(means(np.array([[1.0, 3.0, 9.0, 5.0, 7.0, 2.0, 8.0]]).T, weight), [[2.0], [2.0]])
