@@ -54,6 +54,7 @@ _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is le
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _UNTOLD = np.log(100.0)  # odds against a way of reading, below which a log leaves it open
 _NAMED = 6
+_UNJUDGED = "whether torques were turned round or swapped was not judged: no constants were found along the readings"
 _FINEST = 1e-9  # noise of torques at least [N m]
 
 
@@ -123,8 +124,10 @@ def other_wiring(problem: MechanismProblem, read: Array) -> Wiring:
     for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if there[way.source][there].all()]  # not by what was never read
         ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
-        if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
+        if not ways:
             continue
+        if (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
+            return Wiring(open=_UNJUDGED)
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
         values = np.array([-np.inf if one is None else one.value - as_read.value for one in found])
         least, best = np.log(len(every) / chance), int(np.argmax(values))

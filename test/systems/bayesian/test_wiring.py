@@ -14,7 +14,7 @@ import pytest
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import bench_log, readings, same_equations, true_mechanism
-from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, wiring
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
@@ -152,3 +152,8 @@ def test_means_are_of_torques_that_are_used() -> None:
     weight, told = shares(used)
     assert told.ravel().tolist() == [True, False]
     np.testing.assert_allclose(means(np.array([[1.0, 3.0, 9.0, 5.0, 7.0, 2.0, 8.0]]).T, weight), [[2.0], [2.0]])
+
+
+def test_what_was_not_judged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "most_probable_constants", lambda *_: None)
+    assert said(SHORT, (-1.0, 1.0)).open.startswith("whether torques were turned round or swapped was not judged")
