@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.peers import fddp_constants
+from benchmarks.peers import fddp, fddp_constants
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
@@ -93,7 +93,7 @@ def measure_all(mechanism: Mechanism, log: MechanismLog) -> tuple[float, str]:
 
 def measure_fddp(mechanism: Mechanism, log: MechanismLog, most: int) -> str:
     """How long FDDP takes, in words."""
-    if not fddp_constants.AVAILABLE:
+    if not fddp.AVAILABLE:
         return "FDDP: Crocoddyl is not installed."
     began = time.process_time()
     found = fddp_constants.fit(mechanism, log, initial_positions(mechanism, log), _NOISE, most)
