@@ -30,7 +30,7 @@ ALL = (*ROBOTS, "cassie")
 
 
 def trial(robot: str, seed: int, duration: float, wrong: int) -> Record:
-    """What is said of a hidden robot's log at each noise, as it was read and some other ways; nothing is fitted."""
+    """Judgement of a hidden robot's log at each noise, as it was read and some other ways; nothing is fitted."""
     own, rng = bench_robot(robot), np.random.default_rng([seed, 2])
     try:
         truth = simulate(own, seed, duration)
