@@ -48,8 +48,7 @@ _CHANCE = 0.01  # that an honest log speaks for another way of reading as much a
 _CHANCE_OF_SCALE = 0.05  # the same of another scale, of which nothing tells but the prior
 _LEAST = 8  # means of a joint that tell its noise
 _START = 0.3  # of the spread of a joint's torques, where its noise begins
-_ROUNDS = 6
-_SETTLED = 0.03  # relative change of noise
+_ROUNDS, _SETTLED = 6, 0.03  # of a search for noise at most, and its relative change that ends it
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _UNTOLD = np.log(100.0)  # odds against a way of reading, below which a log leaves it open
@@ -60,19 +59,21 @@ _FINEST = 1e-9  # noise of torques at least [N m]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Torques to be read along a motion, by_phi phi + rest (K, m), and what forces that nothing else tells hand on to
-    them (K, m, f); those that were, and by how much they scatter (m,); which of them are used (K, m)."""
+    """Torques to be read along a motion, by_phi phi + rest (B, m), and what forces that nothing else tells hand on to
+    them (B, m, f), means of stages by weights (B, TOGETHER, m); those that were, of each stage (K, m), and by how much
+    their means scatter (m,); which means are used (B, m)."""
 
     by_phi: Array
     rest: Array
     handed: Array
+    weight: Array
     read: Array
     scatter: Array
     used: BoolArray
 
     def errors(self, way: Way) -> TorqueErrors:
         """If they were read that way."""
-        read = self.read[:, way.source] * way.factor
+        read = means(self.read[:, way.source] * way.factor, self.weight)
         return torque_errors(self.by_phi, read - self.rest, self.used, self.handed)
 
     def least(self, way: Way) -> Array:
@@ -81,7 +82,7 @@ class _Rows:
 
     def start(self, way: Way) -> Array:
         """(m,) noise that a search for it begins with [N m]."""
-        columns = zip(self.read.T, self.used.T, strict=True)
+        columns = zip(means(self.read, self.weight).T, self.used.T, strict=True)
         spread = np.array([np.std(read[used]) if used.any() else 0.0 for read, used in columns])
         return np.maximum(_START * spread, self.least(way))
 
@@ -118,16 +119,16 @@ def other_wiring(problem: MechanismProblem, read: Array) -> Wiring:
     names, there = [str(name) for name in np.array(own.joints)[own.motors]], np.asarray(rows.used.any(axis=0))
     m, white = len(names), np.ones(len(names))
     straight = Way("", np.arange(m), white)
-    roughly, noise = _unbounded_evidence(own, rows, straight)
-    shared = noise if rows.handed.shape[2] else None  # forces hand errors on: all are seen by the same noise, in time
-    as_read, untold, highest = None, "", -np.inf
+    if (as_read := _evidence(own, rows, straight, white, own.mean)) is None:
+        return Wiring(open=_UNJUDGED) if rows.used.any() else Wiring()
+    shared = as_read.noise if rows.handed.shape[2] else None  # forces hand errors on: one noise for all, in time
+    untold, highest = "", -np.inf
     for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if there[way.source][there].all()]  # not by what was never read
-        ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
+        # Beside what is as read, bounds and all: where that is wrong, impossible constants would explain it.
+        ways = [way for way in told if _unbounded_evidence(own, rows, way, shared) > as_read.value - _HOPELESS]
         if not ways:
             continue
-        if (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
-            return Wiring(open=_UNJUDGED)
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
         values = np.array([-np.inf if one is None else one.value - as_read.value for one in found])
         least, best = np.log(len(every) / chance), int(np.argmax(values))
@@ -182,10 +183,9 @@ def _rows(problem: MechanismProblem, read: Array) -> _Rows:
     used = log.torque_stages[1:-1, None] & ~log.unread & ~turns(mechanism, log, still)
     weight, told = shares(used)
     told &= told.sum(axis=0) >= _LEAST
-    every = by_phi, value - by_phi @ phi, free, np.nan_to_num(log.torque[1:-1])
-    by_phi, rest, free, torques = (means(values, weight) for values in every)
+    by_phi, rest, free = (means(values, weight) for values in (by_phi, value - by_phi @ phi, free))
     scatter = np.where(np.isfinite(log.torque_scatter), log.torque_scatter, 0.0) / np.sqrt(TOGETHER)
-    return _Rows(by_phi, rest, free, torques, np.maximum(scatter, _FINEST), told)
+    return _Rows(by_phi, rest, free, weight, np.nan_to_num(log.torque[1:-1]), np.maximum(scatter, _FINEST), told)
 
 
 def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) -> _Evidence | None:
@@ -231,10 +231,10 @@ def _size(judged: Judged, way: Way, noise: Array, lasts: Array) -> float:
     return float(np.sum(each / lasts) - judged.volume / lasts.max())
 
 
-def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | None = None) -> tuple[float, Array]:
+def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | None = None) -> float:
     """`_Evidence.value` were the prior a Gaussian in phi, which leaves more to ways that are wrong: in closed form.
 
-    And (m,) noise, which is looked for where it is not given.
+    Noise (m,) is looked for where it is not given.
     """
     own, errors = way.prior(own), rows.errors(way)
     phi, slope = own.linear(own.mean)
@@ -247,4 +247,4 @@ def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | N
         judged = errors.judge(phi + half @ z, noise)
         noise = judged.noise(rows.least(way)) if rounds > 1 else noise
     narrowing = np.sum(np.log(np.abs(np.diag(upper))))
-    return _size(judged, way, noise, np.ones(len(noise))) - 0.5 * float(z @ z) - float(narrowing), noise
+    return _size(judged, way, noise, np.ones(len(noise))) - 0.5 * float(z @ z) - float(narrowing)
