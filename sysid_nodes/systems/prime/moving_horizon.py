@@ -61,6 +61,10 @@ Array = npt.NDArray[np.float64]
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
 
+_UNLIKELY, _IMPOSSIBLE = 4.0, 16.0
+"""Standard deviations by which a window's cost may exceed that of the one before, until its contacts are turned over,
+and until it is solved from coarse to fine."""
+
 _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
 
@@ -248,15 +252,19 @@ class MovingHorizon:
         ground that is there: readings alone lead elsewhere, and the window is solved from there, from coarse to fine.
         """
         assert self._arrival is not None
-        problem, alone = found.problem, has_point_feet(found.problem)
-        explained = 0.5 * (1.0 - kept / problem.stages) * sum(group.size for group in found.residuals)
-        if alone and found.result.cost - last.result.cost > explained and not timer.is_up():
+        problem, share = found.problem, 1.0 - kept / found.problem.stages
+        if not has_point_feet(problem):
+            share = np.inf  # corners of a foot: to turn one over settles nothing
+        if found.result.cost > _likely_cost(last, found, share, _UNLIKELY) and not timer.is_up():
             turned = replace(problem, inner=problem.inner.settle_contacts(turns=True))
             start = turned.solve_contacts(found.result.point)
             found = _better(found, improve(turned, start, 1, timer, self._config.most_iterations))
         q = found.result.point.q
         anew = with_first_heights(self._model, q, self._samples)
-        if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE and not timer.is_up():
+        elsewhere = np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE
+        if not elsewhere and found.result.cost > _likely_cost(last, found, share, _IMPOSSIBLE):
+            elsewhere, anew = True, q
+        if elsewhere and not timer.is_up():
             found = _better(found, self._solve_anew(problem, anew, self._arrival.theta))
         return found
 
@@ -316,6 +324,16 @@ class MovingHorizon:
             self._theta = result.point.theta
         self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
+
+
+def _likely_cost(last: Improved, found: Improved, share: float, deviations: float) -> float:
+    """Cost of a window that noise as in the last one explains, when that share of its stages is new.
+
+    Half a sum of n squares of variance v has the variance n v^2 / 2, and those that leave as much as those that come.
+    """
+    before, size = (sum(group.size for group in one.residuals) for one in (last, found))
+    per_row = last.result.cost / before
+    return float(per_row * (size + deviations * 2.0 * np.sqrt(share * size)))
 
 
 def _better(one: Improved, other: Improved) -> Improved:
