@@ -3,8 +3,8 @@
 
 A stage's force is a mean over its neighbourhood, its gap is that of an instant. A foot that touches between two stages
 presses at the first of them, where it is as far above the ground as it comes down in up to one step: 14 mm of a fall of
-0.1 m at 10 ms. Where another foot bears, that one holds the height; after a flight nothing does, and the ground seems too
-high, and to give. Residuals do not show it, for ground that gives explains it.
+0.1 m at 10 ms. Where another foot bears, that one holds the height; after a flight nothing does, and the ground seems
+too high, and to give. Residuals do not show it, for ground that gives explains it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
     base = robot_with(model.base, model.parameters, point.theta)
     law = contact_law_with(problem.law, model.parameters, point.theta)
     gap = contact_gaps(contact_kinematics(base, point.q).centre, base.contact_radii, law.plane, 0.0)
-    for stage in np.flatnonzero(flies[:-1] & ~flies[1:]) + 1:
+    for stage in (np.flatnonzero(flies[:-1] & ~flies[1:]) + 1).tolist():
         for k in range(stage, min(stage + REACH, len(bears))):
             lands = bears[k] & ~bears[k - 1]
             down = np.maximum(gap[k - 1] - gap[k], 0.0)

@@ -36,7 +36,7 @@ class WindowCovariances:
     landing is looked at in every window that has it.
 
     Args:
-        covered: newest stages that get covariances.
+        covered: newest stages that get covariances; more where more of them are new.
 
     Attributes:
         variances: (B, m) of each group's noise, of the last window.
@@ -70,14 +70,18 @@ class WindowCovariances:
         problem, factor = solved.problem, solved.factor
         changing = near_contact_change(problem, solved.linearised)
         # A change just before the window shows no more.
-        before = self._changing[dropped:][:REACH]
+        kept = self._changing[dropped:]
+        # More stages than usual come at once where a stream that was waited for falls silent.
+        new_stages = len(times) - len(kept)
+        covered = self._covered + (new_stages if new_stages + 2 > self._covered else 0)
+        before = kept[:REACH]
         changing[: len(before)] |= before
         self._changing = changing
         new = self._settled_stages(times) if factor is not None else slice(0)
         anew = len(changing[new]) > 0
         landings = landing_variances(problem, solved.linearised)
         whole = anew or self._parameter is None or bool(landings.any())
-        found = None if factor is None else covariances(factor, last=None if whole else self._covered)
+        found = None if factor is None else covariances(factor, last=None if whole else covered)
         if factor is not None and found is not None and anew:
             self._observe(solved, factor, found, new, rests)
             self._counted = float(times[new.stop - 1])
