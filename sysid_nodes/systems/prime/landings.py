@@ -23,6 +23,7 @@ from sysid_nodes.systems.prime.surroundings import contact_law_with, robot_with
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
@@ -30,7 +31,7 @@ def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
 
     That is anywhere within the step with the same probability, and for all feet that land together the same.
     """
-    bears = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
+    bears: Flags = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
     bears[0], bears[-1] = bears[1], bears[-2]
     flies = ~bears.any(axis=1)
     out = np.zeros(bears.shape)
@@ -43,8 +44,8 @@ def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
     for stage in (np.flatnonzero(flies[:-1] & ~flies[1:]) + 1).tolist():
         for k in range(stage, min(stage + REACH, len(bears))):
             lands = bears[k] & ~bears[k - 1]
-            down = np.maximum(gap[k - 1] - gap[k], 0.0)
-            out[k, lands] = np.count_nonzero(lands) * (down[lands] * law.per_gap * law.scale[0]) ** 2 / 3.0
+            down = np.maximum(gap[k - 1] - gap[k], 0.0) * law.per_gap * law.scale[0]
+            out[k] = np.count_nonzero(lands) * lands * down**2 / 3.0
     return out
 
 
