@@ -33,7 +33,7 @@ def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
     """
     bears: Flags = problem.law.force(point.w)[..., 0] > problem.model.config.contact.threshold
     bears[0], bears[-1] = bears[1], bears[-2]
-    flies = ~bears.any(axis=1)
+    flies: Flags = ~np.any(bears, axis=1)
     out = np.zeros(bears.shape)
     if not flies.any() or flies.all():
         return out
