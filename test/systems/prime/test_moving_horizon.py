@@ -382,7 +382,7 @@ def test_a_landing_gets_the_steps_it_needs() -> None:
     assert max(abs(estimate.q[-2][2] - log.q[k - 1][2]) for k, estimate in found[10:]) < 0.007
     taken = [estimate.iterations for _, estimate in found]
     assert max(taken) > 1
-    assert np.mean(taken) < 1.1
+    assert np.mean(taken) < 1.2
     assert {estimate.iterations for _, estimate in hasty} == {1}
 
 
@@ -478,3 +478,28 @@ def test_a_long_walk_with_feet_or_encoders_off(seed: int, off: dict[str, float])
     """Stages that left were linearised at other offsets: what that leaves of an error stays within the sigmas."""
     settings = LeggedSimulationConfig(load=LoadConfig(mass=3.0), ground=GroundConfig(friction=0.7))
     check_honesty(displace(simulate(settings, 4.0, seed=seed, skip=2.0), seed, **off))
+
+
+@pytest.mark.parametrize(
+    ("limit", "load", "soft", "seed", "skip"),
+    [("_UNLIKELY", 1.0, 0.008, 6, 0.44), ("_IMPOSSIBLE", 1.3, 0.012, 1, 1.46)],
+)
+def test_a_take_off_in_the_midst_of_new_stages(
+    monkeypatch: pytest.MonkeyPatch, limit: str, load: float, soft: float, seed: int, skip: float
+) -> None:
+    """Feet that lift a stage sooner than predicted: steps ended where more gained nothing, the base 4 mm low.
+
+    What such a window costs is far less than what the stated noise explains, which is several times the true one. Some
+    contacts turned over do for the first, and for the second nothing but solving from coarse to fine.
+    """
+    settings = LeggedSimulationConfig(
+        motion="hop", load=LoadConfig(mass=load), ground=GroundConfig(time_constant=soft), timestep=5e-4
+    )
+    log = simulate(settings, 0.48, seed=seed, skip=skip, estimator=PrimeConfig())
+
+    def highest() -> float:
+        return max(one.result.cost for one in windows(log, 8))
+
+    solved = highest()
+    monkeypatch.setattr(moving_horizon, limit, np.inf)
+    assert highest() > solved + 20.0
