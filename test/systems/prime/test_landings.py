@@ -58,7 +58,7 @@ def test_a_height_after_a_fall_that_no_pose_saw_the_end_of(monkeypatch: pytest.M
         return max(abs(e.q[-2, 2] - log.q[k, 2]) / float(np.sqrt(e.q_covariance[-2, 2, 2])) for k, e in pairs)
 
     assert worst() < 2.5
-    monkeypatch.setattr(windows, "landing_variances", lambda problem, point: np.zeros(point.w.shape[:2]))
+    monkeypatch.setattr(windows, "landing_variances", lambda _, point: np.zeros(point.w.shape[:2]))
     assert worst() > 3.0
 
 
@@ -91,7 +91,7 @@ def test_force_of_a_foot_that_touches_at_the_end_of_a_step(monkeypatch: pytest.M
         return float(np.nanmax(np.abs((found.force - log.force) / found.force_sigma)[3:-3]))
 
     assert worst() < 5.0
-    monkeypatch.setattr(estimates, "touching_force", lambda law, force, gap: 0.0)
+    monkeypatch.setattr(estimates, "touching_force", lambda *_: 0.0)
     assert worst() > 20.0
 
 
