@@ -398,8 +398,7 @@ def windows(log: LeggedLog, hop: int = 4) -> list[Improved]:
 
 
 def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what more steps would gain less than ten, four sigmas of all unknowns together, but for one window of 30 after
-    a touchdown, whose step gains what it promised and leaves 42, gone with the next window; feet that lift leave most.
+    """Of what more steps would gain less than ten, four sigmas of all unknowns together; feet that lift leave most.
 
     A step is not the last because it gained nine tenths of what it promised, of thousands: 700 were left then, the base
     3 mm too low.
@@ -413,9 +412,11 @@ def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None
             for one in windows(log)
         )
 
-    assert left() < 50.0
-    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
+    assert left() < 10.0
     monkeypatch.setattr(real_time, "_LEFT", 1e9)
+    assert left() > 10.0  # 15: such windows are solved again for what they cost
+    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
+        monkeypatch.setattr(moving_horizon, limit, np.inf)
     assert left() > 100.0
 
 
@@ -424,7 +425,8 @@ def test_windows_that_new_stages_contradict_are_solved_anew(monkeypatch: pytest.
     settings = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), control_period=0.01, footholds=0.02)
     log = simulate(settings, 1.5, seed=4, skip=0.5)
     anew = max(one.result.cost for one in windows(log))
-    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
+    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
+        monkeypatch.setattr(moving_horizon, limit, np.inf)
     assert anew < 0.5 * max(one.result.cost for one in windows(log))
 
 
@@ -443,7 +445,7 @@ def test_touchdowns_of_a_robot_that_follows_set_points_leave_the_ground_level(mo
         return most
 
     assert lean() < 0.03  # 2.5 of the 12 mrad that its sigma is
-    monkeypatch.setattr(moving_horizon, "_MORE", np.inf)
+    monkeypatch.setattr(moving_horizon, "_IMPOSSIBLE", np.inf)
     assert lean() > 0.05
 
 
@@ -500,3 +502,28 @@ def test_a_long_walk_with_feet_or_encoders_off(seed: int, off: dict[str, float])
     """Stages that left were linearised at other offsets: what that leaves of an error stays within the sigmas."""
     settings = LeggedSimulationConfig(load=LoadConfig(mass=3.0), ground=GroundConfig(friction=0.7))
     check_honesty(displace(simulate(settings, 4.0, seed=seed, skip=2.0), seed, **off))
+
+
+@pytest.mark.parametrize(
+    ("limit", "load", "soft", "seed", "skip"),
+    [("_UNLIKELY", 1.0, 0.008, 6, 0.44), ("_IMPOSSIBLE", 1.3, 0.012, 1, 1.46)],
+)
+def test_a_take_off_in_the_midst_of_new_stages(
+    monkeypatch: pytest.MonkeyPatch, limit: str, load: float, soft: float, seed: int, skip: float
+) -> None:
+    """Feet that lift a stage sooner than predicted: steps ended where more gained nothing, the base 4 mm low.
+
+    What such a window costs is far less than what the stated noise explains, which is several times the true one. Some
+    contacts turned over do for the first, and for the second nothing but solving from coarse to fine.
+    """
+    settings = LeggedSimulationConfig(
+        motion="hop", load=LoadConfig(mass=load), ground=GroundConfig(time_constant=soft), timestep=5e-4
+    )
+    log = simulate(settings, 0.48, seed=seed, skip=skip, estimator=PrimeConfig())
+
+    def highest() -> float:
+        return max(one.result.cost for one in windows(log, 8))
+
+    solved = highest()
+    monkeypatch.setattr(moving_horizon, limit, np.inf)
+    assert highest() > solved + 20.0
