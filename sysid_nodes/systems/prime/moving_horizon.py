@@ -61,7 +61,7 @@ Array = npt.NDArray[np.float64]
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
 
-_UNLIKELY, _IMPOSSIBLE = 4.0, 16.0
+_UNLIKELY, _IMPOSSIBLE = 4.0, 6.0
 """Standard deviations by which a window's cost may exceed that of the one before, until its contacts are turned over,
 and until it is solved from coarse to fine."""
 
