@@ -151,7 +151,7 @@ def trial(seed: int, case: str, duration: float) -> Record:
     observed = [row for row in result.parameters if row.verdict == "observed"]
     return {
         "rows": [
-            (row.group, (row.mean - values[row.name]) / row.sigma, row.lower <= values[row.name] <= row.upper)
+            (row.group, (row.mean - values[row.name]) / row.sigma, bool(row.lower <= values[row.name] <= row.upper))
             for row in observed
         ],
         "errors": errors(mechanism, true, x),

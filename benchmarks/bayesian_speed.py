@@ -6,7 +6,8 @@ identification's own equations. Exponents are of the CPU time of three steps of 
 beside them a descent from the prior's mean to its end, the noise known, the softer problem that leads the way included,
 and a whole identification, the noise estimated, with intervals and all that is looked at before anything is claimed.
 Windows are what a live node works on: what it knows is renewed once a window, so that CPU over a window's length is its
-share of a core; all but the first count.
+share of a core; all but the first count. FDDP, by Crocoddyl, has a state that holds the constants and knows the noise
+(peers/fddp_constants.py), its dynamics and derivatives are ours, in Python, and counted apart.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.peers import fddp, fddp_constants
 from benchmarks.report import Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify, identify_further
-from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, SearchConfig
+from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, OnlineConfig, SearchConfig
 from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise
+from sysid_nodes.systems.bayesian.initial_motion import initial_positions
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.turning import turns
@@ -39,6 +42,7 @@ _LONGEST = 4.0  # [s]
 _REACH = 0.2  # [rad] of a harmonic
 _STEPS = 3
 _WINDOWS = 6
+_SHIPPED = OnlineConfig().window  # [s]
 CONFIG = BayesianConfig(
     step=_STEP,
     held_out=0.0,
@@ -67,8 +71,9 @@ def log_of(mechanism: Mechanism, stages: int, seed: int, step: float = _STEP) ->
     return MechanismLog(0.0, step, position, reading, np.full(stages, np.nan))
 
 
-def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int, str]:
-    """CPU time [s] of a descent, from readings on, its iterations and how it ended; of `most` steps if positive."""
+def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, int, str, float]:
+    """CPU time [s] of a descent, from readings on, its iterations, how it ended and its cost; of `most` steps if
+    positive."""
     began = time.process_time()
     start = start_point(mechanism, log, mechanism.parameters.mean)
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, CONFIG), turns(mechanism, log, start))
@@ -76,7 +81,7 @@ def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, 
         found = solve_feasible(problem, start, LevenbergMarquardtConfig(max_iterations=most))
     else:
         found = descend(problem, start, CONFIG)
-    return time.process_time() - began, found.iterations, found.status.name
+    return time.process_time() - began, found.iterations, found.status.name, found.cost
 
 
 def measure_all(mechanism: Mechanism, log: MechanismLog) -> tuple[float, str]:
@@ -84,6 +89,20 @@ def measure_all(mechanism: Mechanism, log: MechanismLog) -> tuple[float, str]:
     began = time.process_time()
     result = identify(log, mechanism.robot, CONFIG)
     return time.process_time() - began, result.status.name
+
+
+def measure_fddp(mechanism: Mechanism, log: MechanismLog, most: int) -> str:
+    """How long FDDP takes, in words."""
+    if not fddp.AVAILABLE:
+        return "FDDP: Crocoddyl is not installed."
+    began = time.process_time()
+    found = fddp_constants.fit(mechanism, log, initial_positions(mechanism, log), _NOISE, most)
+    took = time.process_time() - began
+    ended = "converged" if found.converged else "not converged"
+    return (
+        f"FDDP, {log.stages} stages: {took:.1f} s of CPU, {found.dynamics:.1f} s of them in dynamics, "
+        f"{found.iterations + 1} iterations, {ended}, cost {found.cost:.1f}."
+    )
 
 
 def windows(mechanism: Mechanism, seconds: float, seed: int, step: float) -> list[float]:
@@ -103,8 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser("bayesian_speed", __doc__)
     options.add_argument("--stages", nargs="*", type=int, default=list(STAGES), help="of the logs")
     options.add_argument("--whole", type=int, default=1000, help="stages of the descent to its end")
-    options.add_argument("--windows", nargs="*", type=float, default=[0.5, 2.0], help="of a live node [s]")
+    options.add_argument("--windows", nargs="*", type=float, default=[0.5, 1.0, _SHIPPED], help="of a live node [s]")
     options.add_argument("--steps", nargs="*", type=float, default=[_STEP, 0.02], help="of the windows' stages [s]")
+    options.add_argument("--fddp", type=int, default=0, help="iterations of FDDP for the whole log; 0 for none")
     args = options.parse_args(arguments)
     mechanism = build_mechanism(load_robot("panda"), CONFIG, power=False)
     report = Report("bayesian-speed", "What a posterior costs", args.out, args.command)
@@ -118,18 +138,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
         report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
     log = log_of(mechanism, args.whole, args.seed)
-    took, iterations, ended = measure(mechanism, log, 0)
+    took, iterations, ended, cost = measure(mechanism, log, 0)
     all_, status = measure_all(mechanism, log)
     report.text(
-        f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations, {ended}. "
+        f"{args.whole} stages, to the end of the descent: {took:.1f} s of CPU, {iterations} iterations, {ended}, "
+        f"cost {cost:.1f}. "
         f"The whole identification: {all_:.1f} s, {status}."
     )
+    if args.fddp:
+        report.text(measure_fddp(mechanism, log, args.fddp))
     rows = []
     for step, length in ((step, length) for step in args.steps for length in args.windows):
         each = windows(mechanism, length, args.seed, step)
         mean = float(np.mean(each))
         share = f"{100.0 * mean / length:.0f} %"
-        rows.append((f"{length:g} s, {1.0 / step:.0f} Hz", f"{mean:.2f}", f"{max(each):.2f}", share))
+        shipped = ", the default" * (length == _SHIPPED)
+        rows.append((f"{length:g} s{shipped}, {1.0 / step:.0f} Hz", f"{mean:.2f}", f"{max(each):.2f}", share))
     if rows:
         report.table(("windows, stages", "CPU each [s]", "at most [s]", "of a core"), rows)
     sys.stdout.write(f"{report.write()}\n")

@@ -18,8 +18,8 @@ from scipy.interpolate import CubicSpline
 
 from benchmarks.bayesian_robots import BenchRobot
 from sysid_nodes.robots import MotorConstants
+from sysid_nodes.rollouts.arm_model import arm_spec
 from sysid_nodes.rollouts.rigid_body import quaternion
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 from sysid_nodes.systems.bayesian import Grid, MechanismLog, Series, mechanism_log
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 
@@ -77,15 +77,22 @@ def simulate(own: BenchRobot, seed: int, duration: float) -> Truth:
         seed: of constants and motion.
         duration: [s].
     """
-    rng = np.random.default_rng(seed)
     mechanism = true_mechanism(own)
-    x, phases = _draw(own, mechanism, rng), rng.uniform(0.0, 2.0 * np.pi, (len(_HARMONICS), len(own.reach)))
+    x, phases = _draw(own, mechanism, seed)
     for share in _SHARES:
         asked = _motion(replace(own, reach=share * own.reach), mechanism, duration, phases)
         found = _follow(own, mechanism, x, asked, round(duration / STEP))
         if not own.feet or found.gap < _STANDS:
             return found
     raise ValueError(f"the {own.name} of seed {seed} does not stay on its feet")
+
+
+def same_equations(own: BenchRobot, seed: int, duration: float) -> Truth:
+    """A hidden robot that stands and moves just as it is asked to, by the identification's own equations."""
+    mechanism = true_mechanism(own)
+    x, phases = _draw(own, mechanism, seed)
+    asked, t = _motion(own, mechanism, duration, phases), np.arange(round(duration * RATE)) / RATE
+    return Truth(x, asked(t), asked(t, 1), asked(t, 2), _carrying(own, mechanism, asked, x)(t), 0.0)
 
 
 def _follow(own: BenchRobot, mechanism: Mechanism, x: Array, asked: CubicSpline, count: int) -> Truth:
@@ -143,15 +150,16 @@ def _rms(values: Array) -> Array:
     return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
 
 
-def _draw(own: BenchRobot, mechanism: Mechanism, rng: np.random.Generator) -> Array:
-    layout = mechanism.parameters
+def _draw(own: BenchRobot, mechanism: Mechanism, seed: int) -> tuple[Array, Array]:
+    """Constants (P,), and phases of its motion."""
+    layout, rng = mechanism.parameters, np.random.default_rng(seed)
     x = layout.mean.copy()
     bodies = layout.free[layout.free < 10 * layout.n]
     x[bodies] += layout.sigma[bodies] * rng.standard_normal(len(bodies))
     x -= layout.symmetry.T @ (layout.symmetry @ x)
     for name, highest in zip(("coulomb", "viscous"), own.friction, strict=True):
         x[layout.joint(name)] = np.where(layout.motors, highest * rng.uniform(0.2, 1.0, layout.n), 0.0)
-    return x
+    return x, rng.uniform(0.0, 2.0 * np.pi, (len(_HARMONICS), len(own.reach)))
 
 
 def robot_spec(own: BenchRobot, mechanism: Mechanism, x: Array, step: float) -> mujoco.MjSpec:

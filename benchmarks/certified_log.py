@@ -21,8 +21,8 @@ from sysid_nodes.results.identification import IdentificationResult
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.results.trajectory_record import TrajectoryRecord
 from sysid_nodes.robots.robot import Array
+from sysid_nodes.rollouts.contact_watch import FARTHEST, ContactWatch
 from sysid_nodes.sessions.certified.config import Setup
-from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
 from sysid_nodes.simulation.arm.simulated_arm import SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import GroundTruth
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode

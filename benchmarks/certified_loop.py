@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks.certified_log import CertifiedLog
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.certificate import Certificate
@@ -43,7 +44,6 @@ from sysid_nodes.systems.certified.search.plan_result import PlanResult, Start
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
-_BILLION = 1_000_000_000
 _SAME_TIME = 1e-9  # [s]
 
 BuildPlanner = Callable[[Setup, CertifiedPlannerConfig, Callable[[], float]], MotionPlanner]
@@ -238,7 +238,7 @@ class CertifiedLoop:
             self.arm.protective_stop(output.stop.name)
         self._replanner.take_status(
             Seen.of(output, self.controller.start_rate),
-            round(output.stamp * _BILLION) if np.isfinite(output.stamp) else 0,
+            round(output.stamp * SECOND) if np.isfinite(output.stamp) else 0,
         )
 
     def _take_bounds(self, result: IdentificationResult) -> None:

@@ -23,7 +23,7 @@ from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import dumbbell_volume
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.simulation.arm.excitation import JointReference
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig, SimulatedArm
 from sysid_nodes.simulation.arm.true_robot import TrueRobot

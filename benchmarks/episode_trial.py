@@ -31,9 +31,9 @@ from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.results import Status
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Primitive
+from sysid_nodes.rollouts.contact_watch import FARTHEST
 from sysid_nodes.sessions.certified.config import CertifiedPlannerConfig, PlannerNodeConfig, set_up
 from sysid_nodes.sessions.certified.motion_planner import build_planner
-from sysid_nodes.simulation.arm.contact_watch import FARTHEST
 from sysid_nodes.simulation.arm.simulated_arm import HardwareConfig
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig

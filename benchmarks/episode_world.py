@@ -22,7 +22,7 @@ from sysid_nodes.robots import MotorConstants, Robot, load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
 from sysid_nodes.robots.robot import Primitive
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.simulation.arm.true_robot import TrueRobot
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.episode_trial import run_trial
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
-from sysid_nodes.simulation.arm.contact_watch import FARTHEST
+from sysid_nodes.rollouts.contact_watch import FARTHEST
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt

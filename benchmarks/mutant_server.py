@@ -31,6 +31,9 @@ from benchmarks.mutant_run import enter, succeeds
 GRACE, PATIENCE = 10.0, 3.0
 """A mutant may take so much [s], and this many times the processor of the original, before it counts as killed."""
 
+_LONGEST = 4.0 * 3600.0
+"""Of an answer, of which the first takes as long as all tests by themselves [s]."""
+
 
 class Trees(NamedTuple):
     """Work of a server.
@@ -94,10 +97,13 @@ class Server:
     def close(self) -> None:
         """Ends the process."""
         self._pipe.close()
-        self._process.join()
+        self._process.join(GRACE)
+        self._process.kill()
 
     def _answer(self) -> Any:
         try:
+            if not self._pipe.poll(_LONGEST):
+                raise RuntimeError(f"the process that runs the tests has not answered within {_LONGEST:.0f} s")
             return self._pipe.recv()
         except EOFError:
             raise RuntimeError("the process that runs the tests has ended") from None

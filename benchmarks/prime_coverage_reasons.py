@@ -15,9 +15,9 @@ REASONS = {
     "go2": (
         "What is known of the reasons. *Forces of a foot in the air*: the truth is zero, and the estimate is what the "
         "smoothing of the contacts leaves, as its sigma says. Upwards such an error always has the same sign and about "
-        "the size of its sigma; along the ground the sigma is all that friction allows, and the error less. The few "
-        "beyond three are of a newton or so, at the stage before a touch-down, which the contact model takes to be in "
-        "the air until the next stage. " + _AS_DESCRIBED + "*Iyy* is too large by part of a sigma; with `--timestep "
+        "the size of its sigma; along the ground the sigma is all that friction allows, and the error less. "
+        + _AS_DESCRIBED
+        + "*Iyy* is too large by part of a sigma; with `--timestep "
         "0.001` by 1.2 sigma on average (24 runs), so that part of it is the simulation's integrator. The rest is not "
         "explained: errors that stay the same throughout a log leave no trace in residuals. *Height of the base*: the "
         "feet sink in and come out with the gait, by tenths of a millimetre, and all of them together."

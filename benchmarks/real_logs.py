@@ -28,7 +28,7 @@ from sysid_nodes.models.friction import friction_torque
 from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import MotorConstants, load_robot
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import Run, calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
@@ -76,11 +76,11 @@ def ur10e(folder: Path, report: Report) -> bool:
 
     report.section("UR10e: the added mass")
     inside = bool(result.lower[0] <= TRUE_MASS <= result.upper[0])
-    low, high = np.array(config.known_robot.gain) * (1.0 + np.array([-1.0, 1.0]) * config.known_robot.gain_relative[0])
+    centre, radius = (float(part[-1]) for part in calibrated_box(robot, config))  # of the last gain; all are alike
     report.text(
         f"Status {result.status.name}. Mass in [{result.lower[0]:.3f}, {result.upper[0]:.3f}] kg, estimate "
         f"{result.nominal[0]:.3f} kg; the load is {TRUE_MASS} kg: {'inside' if inside else 'OUTSIDE'}. Drive gain "
-        f"anywhere in [{low:.3f}, {high:.3f}] on every joint by itself. "
+        f"anywhere in [{centre - radius:.3f}, {centre + radius:.3f}] on every joint by itself. "
         f"Torque error bound from the unloaded run: {_list(found.torque_absolute)} N m "
         f"(residual rms {_list(found.residual_rms)} N m, over all windows, also those in which a joint turns and "
         "friction has a radius of its own)."

@@ -83,12 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     report = Report("sampling-truth", "Identification by rollouts against a known truth", chosen.out, chosen.command)
     report.text(__doc__.split("\n\n")[1])
-    seeds = range(chosen.seed, chosen.seed + chosen.seeds)
+    seeds, ours = range(chosen.seed, chosen.seed + chosen.seeds), []
     for case in chosen.cases:
         for method in ("gauss_newton", "paper") if chosen.peer else ("gauss_newton",):
             same = {"case": case, "method": method, "duration": chosen.duration}
             trials = collect(chosen, [{"seed": k, **same} for k in seeds], trial, f"{case}, {method}")
             _tell(report, f"{case}, {method}", trials)
+            ours += trials if method == "gauss_newton" else []
+    _tell_intervals(report, ours)
     report.section("Speed of the simulations")
     report.table(
         ("simulations", "closed PD, steps/s of CPU", "mujoco.rollout, steps/s of CPU", "share"),
@@ -139,8 +141,7 @@ def _tell(report: Report, title: str, trials: Sequence[Record]) -> None:
         off = np.array([t["values"][name] - t["truth"][name] for t in trials])
         lengths = name.startswith("centre")
         unit, scale = ("mm", 1e3) if lengths else ("%", 1e2 / trials[0]["truth"][name])
-        stated = [(*t["stated"][name], t["truth"][name]) for t in trials]
-        held = [lower <= true <= upper for lower, upper, true in stated if lower is not None and upper is not None]
+        held = [abs(off) <= 1.0 for off in _off(trials, name)]
         rows.append(
             (
                 name,
@@ -160,6 +161,26 @@ def _tell(report: Report, title: str, trials: Sequence[Record]) -> None:
         f"Median {np.median([t['steps'] for t in trials]) / 1e6:.2f} million steps and "
         f"{np.median([t['cpu'] for t in trials]):.1f} s of CPU a log; misfit {misfit[0]:.2f}, of the nominal robot "
         f"{misfit[1]:.2f}."
+    )
+
+
+def _off(trials: Sequence[Record], name: str) -> list[float]:
+    """Where the truth is in the intervals stated: 0 in the middle, 1 or -1 at their ends."""
+    stated = [(*t["stated"][name], t["truth"][name]) for t in trials if name in t["stated"]]
+    told = [row for row in stated if None not in row]
+    return [(2.0 * true - lower - upper) / (upper - lower) for lower, upper, true in told]
+
+
+def _tell_intervals(report: Report, trials: Sequence[Record]) -> None:
+    report.section("Intervals of 95 %, all cases")
+    rows = []
+    for name in TARGETS:
+        if len(off := np.abs(_off(trials, name))):
+            root = float(np.sqrt(np.mean(off**2)))
+            rows.append((name, f"{(off <= 1.0).sum()} of {len(off)}", f"{root:.2f}", f"{off.max():.2f}"))
+    report.table(("parameter", "hold the truth", "errors over half-widths, root mean square", "largest"), rows)
+    report.text(
+        "Of normal errors, told rightly, the root mean square is 0.51. Asked for are 90 to 99 % of each parameter."
     )
 
 

@@ -21,7 +21,7 @@ from sysid_nodes.results.certificate import Certificate
 from sysid_nodes.robots import load_robot
 from sysid_nodes.robots.kinova_gen3.geometry import cover
 from sysid_nodes.robots.kinova_gen3.payloads import PayloadVolumeConfig, payload_volume
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate.certifier import Certifier
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig
 from sysid_nodes.systems.certified.certificate.error_proof import ErrorProof

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.untold_arm import CONFIG, Arm, Load, Untold, draw_load
+from benchmarks.untold_arm import CONFIG, Arm
+from benchmarks.untold_effects import Untold
+from benchmarks.untold_plant import Load, draw_load
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.results import Status
 from sysid_nodes.systems.interval.calibration import Run, calibrate
@@ -46,9 +48,9 @@ def _draw(rng: np.random.Generator, *, since: bool, ranges: dict[str, tuple[floa
 EFFECTS: dict[str, tuple[str, Draw]] = {
     "none": ("none", _both()),
     "bend": ("joints bend, 1 to 20 mrad", _both(bend=(0.001, 0.02))),
-    "gain": ("torques read up to 2 % too much or too little, as is assumed", _both(gain=(-0.02, 0.02))),
-    "gain_beyond": ("torques read 2 to 5 % too much", _both(gain=(0.02, 0.05))),
-    "gain_since": ("up to 5 %, since the calibration", _since(gain=(-0.05, 0.05))),
+    "gain": ("torques read up to 5 % too much or too little, as is assumed", _both(gain=(-0.05, 0.05))),
+    "gain_beyond": ("torques read 5 to 10 % too much", _both(gain=(0.05, 0.1))),
+    "gain_since": ("2 to 8 % too much, since the calibration", _since(gain=(0.02, 0.08))),
     "cable": ("springs across joints", _both(cable=(0.005, 0.1))),
     "tilt": ("base tilted by up to 50 mrad", _both(tilt=(0.002, 0.05))),
     "tilt_since": ("the same, since the calibration", _since(tilt=(0.002, 0.05))),
@@ -58,6 +60,12 @@ EFFECTS: dict[str, tuple[str, Draw]] = {
     "ripple": ("torque ripples by 0.5 to 5 %", _both(ripple=(0.005, 0.05))),
     "step": ("encoders of 0.2 to 3 mrad", _both(step=(0.0002, 0.003))),
     "drift": ("friction less by up to 30 % since", _since(drift=(0.005, 0.3))),
+    "touch": ("a hand pushes the load for 2 s, 3 to 30 N", _since(touch=(3.0, 30.0))),
+    "zero": ("zeros of encoders up to 9 mrad off", _both(zero=(0.002, 0.009))),
+    "zero_since": ("the same, since the calibration", _since(zero=(0.002, 0.009))),
+    "warm": ("offsets of torques drift by up to 2 N m", _both(warm=(0.3, 2.0))),
+    "jitter": ("stamps wrong by up to 3 ms", _both(jitter=(0.0005, 0.003))),
+    "lag": ("velocities filtered, 5 to 40 ms", _both(lag=(0.005, 0.04))),
     "swing": ("the load swings on a hinge", lambda _: (Untold(), Untold(swing=True))),
 }
 """By name: in words, and draws of what is untold of the unloaded run and of the loaded one."""

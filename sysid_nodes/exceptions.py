@@ -25,11 +25,13 @@ class InputError(SysidError):
 
     Attributes:
         source: the file, topic or argument at fault, or an empty string.
+        kind: the message without numbers that are never the same twice: what errors are counted by.
     """
 
-    def __init__(self, message: str, *, source: str = "") -> None:
+    def __init__(self, message: str, *, source: str = "", kind: str = "") -> None:
         super().__init__(f"{source}: {message}" if source else message)
         self.source = source
+        self.kind = kind or message
 
 
 class ConfigError(InputError):

@@ -80,7 +80,7 @@ sys.dont_write_bytecode = False
 os.environ["PYTHONWARNINGS"] = "error::RuntimeWarning"
 
 # The same examples in every run and no deadline: a busy machine is no failure. HYPOTHESIS_PROFILE=explore searches on.
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

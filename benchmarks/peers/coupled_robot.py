@@ -12,7 +12,7 @@ from mujoco import rollout
 
 from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.robots import MotorConstants, Robot
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.rollouts.arm_model import arm_spec
 from sysid_nodes.solvers.shooting.problem import Array
 
 _THREADS = 2

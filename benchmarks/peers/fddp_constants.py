@@ -13,6 +13,7 @@ the sweep and the line search are Crocoddyl's.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,17 +38,18 @@ _PLACED = 0.1  # sigma of first positions, beside their readings [rad]
 @dataclass(frozen=True)
 class FddpResult:
     """Attributes: x, all constants (P,); iterations; cost, half the sum of squares; converged, whether it stopped by
-    itself."""
+    itself; CPU time in the robot's dynamics and their derivatives, which are ours [s]."""
 
     x: Array
     iterations: int
     cost: float
     converged: bool
+    dynamics: float
 
 
 @dataclass
 class Shared:
-    """Common to all stages; and the derivatives of a trajectory once they are known."""
+    """Common to all stages; the derivatives of a trajectory once they are known; CPU time in the dynamics [s]."""
 
     mechanism: Mechanism
     log: MechanismLog
@@ -56,6 +58,7 @@ class Shared:
     solver: Any = None
     after: dict[int, tuple[Array, Array]] = field(default_factory=dict)
     by: tuple[Array, Array] | None = None
+    dynamics: float = 0.0
 
     def constants(self, theta: Array) -> Array:
         """(P,) x."""
@@ -172,7 +175,9 @@ def fit(mechanism: Mechanism, log: MechanismLog, positions: Array, noise: tuple[
     converged = solver.solve([reference, *states], [states[0] - reference, *w], most, False)
     shared.solver = None  # a cycle through C++ that Python cannot collect
     found = np.array(solver.xs.tolist())[1]
-    return FddpResult(shared.constants(found[2 * n :]), int(solver.iter), float(solver.cost), bool(converged))
+    return FddpResult(
+        shared.constants(found[2 * n :]), int(solver.iter), float(solver.cost), bool(converged), shared.dynamics
+    )
 
 
 if AVAILABLE:
@@ -189,7 +194,9 @@ if AVAILABLE:
             data.xnext, data.cost = x + u, 0.5 * float(self._square @ u**2)
 
         def calcDiff(self, data: Any, x: Array, u: Array | None = None) -> None:  # noqa: N802
+            began = time.process_time()
             self._shared.linearise(np.array(self._shared.solver.xs.tolist())[1:])
+            self._shared.dynamics += time.process_time() - began
             data.Fx = data.Fu = np.eye(len(x))
             data.Lu, data.Luu = self._square * (np.zeros(len(x)) if u is None else u), np.diag(self._square)
 
@@ -202,9 +209,10 @@ if AVAILABLE:
             self._read = shared.applied()[k]
 
         def calc(self, data: Any, x: Array, u: Array | None = None) -> None:
-            shared, n = self._shared, self._shared.mechanism.chain.n
+            shared, n, began = self._shared, self._shared.mechanism.chain.n, time.process_time()
             u = np.zeros(n) if u is None else u
             after, force = shared.step(self._k, x, self._read + u)
+            shared.dynamics += time.process_time() - began
             if np.isfinite(after).all():
                 shared.after[self._k] = after, force
             off, weight = shared.misread(self._k, x)

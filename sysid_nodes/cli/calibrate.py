@@ -36,7 +36,7 @@ from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
-from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate
+from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import (
     BAYESIAN,
     BOTH,
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
             f"sysid: warning: the efforts of {', '.join(found.unshown)} show nothing of a torque in these runs: unless "
             "they are known to be read, state noise.torque_absolute at the joint's limit, or a load may go unnoticed\n"
         )
-    for line in _gains(found, config):
+    for line in _gains(found, robot, config):
         sys.stdout.write(f"{line}\n")
     return 0
 
@@ -146,19 +146,21 @@ def _calibration(
     return None if apart else with_estimate(found, constants)
 
 
-def _gains(found: Calibration, config: IntervalIdentifierConfig) -> Iterator[str]:
+def _gains(found: Calibration, robot: Robot, config: IntervalIdentifierConfig) -> Iterator[str]:
     """Torque gains, where they were in question."""
-    gain = slice(14 * len(found.joints), 15 * len(found.joints))
-    width = 2.0 * np.array(config.known_robot.gain) * np.array(config.known_robot.gain_relative)
-    stated = np.broadcast_to(width, len(found.joints))
-    ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], stated, strict=True)
+    gain = slice(14 * robot.n, 15 * robot.n)
+    centre, radius = (part[gain] for part in calibrated_box(robot, config))
+    ends = zip(found.joints, found.estimate[gain], found.lower[gain], found.upper[gain], 2.0 * radius, strict=True)
     told = [entry for entry in ends if entry[-1] > 0.0]
     if not told:
         return
     blind = [joint for joint, _, lower, upper, before in told if upper - lower > _NARROWER * before]
     if len(blind) == len(told):
         estimates = ", ".join(f"{estimate:.3f}" for _, estimate, _, _, _ in told)
-        yield f"torque gains: estimates {estimates}; their intervals are no narrower than stated"
+        yield (
+            f"torque gains: estimates {estimates}; their intervals are no narrower than stated, "
+            f"{100.0 * (radius / centre).max():.2g} %: only a known mass tells more (--loaded)"
+        )
         return
     for joint, estimate, lower, upper, _ in told:
         note = ", no narrower than stated" if joint in blind else ""

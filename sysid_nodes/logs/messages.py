@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
 from sysid_nodes.data.packaged import packaged_file
-from sysid_nodes.exceptions import LogError
+from sysid_nodes.exceptions import LogError, SamplesError
 from sysid_nodes.logs.storage import Topic
 
 OWN_PACKAGE = "online_sysid"
@@ -39,6 +39,23 @@ def typestore_for(topic: Topic, source: str) -> Any:
     except Exception as error:  # the parser's errors have no common base, and the text is untrusted
         reason = " ".join(str(error).split())
         raise LogError(f"the definition of {topic.type} does not parse ({reason})", source=source) from None
+
+
+def standard_decoder(type_name: str) -> Callable[[bytes], Any]:
+    """Decodes live messages of a standard type of ROS 2 Jazzy as it does recorded ones, for a third of rclpy's time.
+
+    The function raises SamplesError where bytes are no such message.
+    """
+    store = _standard_store()
+    store.get_msgdef(type_name)  # compiled now, not with the first message
+
+    def decode(data: bytes) -> Any:
+        try:
+            return store.deserialize_cdr(data, type_name)
+        except Exception:  # see TopicLog
+            raise SamplesError("the message is damaged") from None
+
+    return decode
 
 
 @cache

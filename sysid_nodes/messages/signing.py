@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from sysid_nodes.data.digest import add_to
+from sysid_nodes.data.nanoseconds import SECOND
 
 SIGNATURE = "online_sysid/Signature"
-
-_BILLION = 1_000_000_000
 
 
 class Doubt(Enum):
@@ -56,7 +55,7 @@ class Signer:
         self._sequence, self._time = self._sequence + 1, max(now, self._time)
         signature = message.signature
         signature.signer, signature.sequence = self._name, self._sequence
-        signature.time.sec, signature.time.nanosec = divmod(self._time, _BILLION)
+        signature.time.sec, signature.time.nanosec = divmod(self._time, SECOND)
         signature.digest = array("B", keyed_digest(self._key, message, topic))
 
 
@@ -69,7 +68,7 @@ class Inspector:
     """
 
     def __init__(self, key: bytes, max_age: float) -> None:
-        self._key, self._max_age = key, round(max_age * _BILLION)
+        self._key, self._max_age = key, round(max_age * SECOND)
         self._newest: dict[tuple[str, str], tuple[int, int]] = {}
 
     def judge(self, message: Any, topic: str, now: int) -> Doubt:
@@ -84,7 +83,7 @@ class Inspector:
             return Doubt.UNSIGNED
         if not hmac.compare_digest(bytes(signature.digest), keyed_digest(self._key, message, topic)):
             return Doubt.FORGED
-        time = signature.time.sec * _BILLION + signature.time.nanosec
+        time = signature.time.sec * SECOND + signature.time.nanosec
         if abs(now - time) > self._max_age:
             return Doubt.OUTDATED
         # Only names that the key vouches for come this far, so that nobody can fill the memory.

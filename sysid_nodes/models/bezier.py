@@ -10,6 +10,7 @@ the initial state, the last three coincide, which makes velocity and acceleratio
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -89,12 +90,12 @@ class Bezier:
             SamplesError: a time is negative or not finite, or the times are not a vector.
         """
         times = _times(t)
-        series = self._series()
+        series, first, second = self._derivatives
         over = (times >= self.duration)[..., None]
         s = times / self.duration
         q = np.where(over, self.goal, self.q0 + _evaluate(series, s))
-        qd = np.where(over, 0.0, _evaluate(_derivative(series), s) / self.duration)
-        qdd = np.where(over, 0.0, _evaluate(_derivative(series, 2), s) / self.duration**2)
+        qd = np.where(over, 0.0, _evaluate(first, s) / self.duration)
+        qdd = np.where(over, 0.0, _evaluate(second, s) / self.duration**2)
         return State(q, qd, qdd)
 
     def jerk(self, t: float | npt.ArrayLike) -> Array:
@@ -126,6 +127,12 @@ class Bezier:
         """(6, n) power series in s of q - q0."""
         rate, bend = self.duration * self.qd0, self.duration**2 * self.qdd0
         return np.outer(_STEP, self.k) + np.outer(_RATE, rate) + np.outer(_BEND, bend)
+
+    @cached_property
+    def _derivatives(self) -> tuple[Array, Array, Array]:
+        """The series and its first two derivatives with respect to s: a controller asks for them at every tick."""
+        series = self._series()
+        return series, _derivative(series), _derivative(series, 2)
 
 
 def step_response(t: float | npt.ArrayLike, duration: float) -> tuple[Array, Array, Array]:
@@ -177,9 +184,9 @@ def _times(t: float | npt.ArrayLike) -> Array:
 
 def _evaluate(series: Array, s: Array) -> Array:
     """sum_i series_i s^i by Horner's rule: series (d, n), s (N,) or () -> (N, n) or (n,)."""
-    out = np.broadcast_to(series[-1], (*s.shape, series.shape[1]))
+    s, out = s[..., None], series[-1]
     for row in series[-2::-1]:
-        out = out * s[..., None] + row
+        out = out * s + row
     return np.asarray(out)
 
 

@@ -47,9 +47,9 @@ class KnownRobotConfig:
         (0.0,), "uncertainty of the constant factor from torque reading to torque", unit="1", minimum=0.0, maximum=0.9
     )
     calibration_gain: Numbers = option(
-        (0.02,),
-        "least uncertainty of that factor that a calibration with noise model window assumes: nothing in runs without "
-        "a load tells it",
+        (0.05,),
+        "uncertainty of that factor that a calibration with noise model window assumes of joints for which "
+        "gain_relative states none: nothing in runs without a load tells it",
         unit="1",
         minimum=0.0,
         maximum=0.9,

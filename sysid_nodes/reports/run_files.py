@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from sysid_nodes.reports.scene_file import read_scene, write_scene
 Array = npt.NDArray[np.float64]
 Document = Mapping[str, Any]
 Series = Mapping[str, Array]
+Run = TypeVar("Run")
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,23 @@ class RunFiles:
         write_atomically(folder / RESULT_NAME, encode(checked))
         return checked
 
-    def save(self, path: str, document: Document, write_all: Callable[[Path], object]) -> Path:
-        """Writes the result alone into a .json file, or all files into a folder; returns the result file.
+    def save(
+        self, path: str, run: Run, document: Callable[[Run], Document], write_all: Callable[[Path, Run], object]
+    ) -> Path:
+        """Writes a run's result alone into a .json file, or all its files into a folder; returns the result file.
+
+        Args:
+            document: makes the result.
+            write_all: writes the files into an existing folder.
 
         Raises:
             InputError: the path is empty, or something cannot be written.
         """
         target, alone = result_target(path)
         if alone:
-            write_atomically(target, encode(self.validate(document, source=str(target))))
+            write_atomically(target, encode(self.validate(document(run), source=str(target))))
         else:
-            write_all(target.parent)
+            write_all(target.parent, run)
         return target
 
     def write_page(self, page: Path, document: Document, folder: Path) -> None:

@@ -196,9 +196,12 @@ def _conclude(document: Document) -> Verdict:
         headline = "Nothing was learnt: no window of data was complete"
         return Verdict("wait", "No data", headline, ("The intervals below are the prior's.",))
     if status is Status.UNWEIGHED:
-        first = f"Bounds that rest on a calibration are claimed after {document['config']['weigh_first']} windows."
-        headline = "Nothing is claimed yet: too few windows to weigh the data against the calibration"
-        return Verdict("wait", "Not weighed", headline, (first, "The intervals below are the prior's."))
+        windows, duration = document["config"]["weigh_first"], document["config"]["window.duration"]
+        headline = (
+            f"Nothing is claimed: it takes {windows} windows of {duration:g} s, {windows * duration:g} s of usable "
+            "data, to weigh the data against the calibration"
+        )
+        return Verdict("wait", "Not weighed", headline, ("The intervals below are the prior's; record longer.",))
     if status is Status.ESTIMATED:
         if mass["lower"] is None:
             headline = f"The {subject} is estimated at {number_text(mass['nominal'], 3)} kg, nothing said of its error"

@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.data.digest import digest
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.results.certificate import Certificate, Envelope, Verdict
 
 Array = npt.NDArray[np.float64]
-
-_BILLION = 1_000_000_000
 
 
 class Phase(Enum):
@@ -106,7 +105,7 @@ class TrajectoryRecord:
     @property
     def start(self) -> float:
         """Start, on the clock of the joint states' stamps [s]; the formula is that of signals.stream."""
-        sec, nanosec = divmod(self.start_ns, _BILLION)
+        sec, nanosec = divmod(self.start_ns, SECOND)
         return sec + 1e-9 * nanosec
 
     @property
@@ -236,4 +235,4 @@ def _errors(envelope: Envelope | None) -> dict[str, Array]:
 
 def takeover_ns(previous: TrajectoryRecord, time: float) -> int:
     """Stamp of a time into a trajectory [ns]."""
-    return previous.start_ns + round(time * _BILLION)
+    return previous.start_ns + round(time * SECOND)

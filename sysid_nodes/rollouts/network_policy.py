@@ -33,10 +33,12 @@ class NetworkMemory(Memory):
     Attributes:
         action: (B, k) the network's last.
         phase: (B,) of the stride, for networks that want it.
+        frames: (B, history, o) what was observed last, the newest last; before there is anything, the first.
     """
 
     action: Array
     phase: Array
+    frames: Array
 
 
 class NetworkPolicy:
@@ -71,7 +73,10 @@ class NetworkPolicy:
         layout, count, n = self._layout, len(state), len(self.posture)
         turn, q, v = matrix(state[:, 3:7]), state[:, 7 : 7 + n], state[:, 7 + n :]
         memory = self.memory or NetworkMemory(
-            fallen=np.zeros(count, dtype=bool), action=np.zeros((count, len(layout.which))), phase=np.zeros(count)
+            fallen=np.zeros(count, dtype=bool),
+            action=np.zeros((count, len(layout.which))),
+            phase=np.zeros(count),
+            frames=np.zeros((count, 0, layout.width)),
         )
         angle = 2.0 * np.pi * memory.phase[:, None]
         seen = {
@@ -89,13 +94,15 @@ class NetworkPolicy:
             "last_action": memory.action,
         }
         observed = np.concatenate([seen[name] * scale for name, scale in layout.observations.items()], axis=1)
-        action = self._network(observed)
+        before = memory.frames if memory.frames.shape[1] else np.repeat(observed[:, None], layout.history, axis=1)
+        frames = np.concatenate([before[:, 1:], observed[:, None]], axis=1)
+        action = self._network(layout.arrange(frames))
         targets = np.tile(self.posture, (count, 1))
         targets[:, layout.which] += layout.action_scale * action
         low, tilted = state[:, 2] < _LOW * self.standing_height, turn[:, 2, 2] < FALLEN_TILT
         fallen: BoolArray = memory.fallen | low | tilted | ~np.isfinite(observed).all(axis=1)
         phase = np.where(command.gait == GAITS.index("stand"), 0.0, memory.phase + self.period * command.frequency)
-        self.memory = NetworkMemory(fallen=fallen, action=action, phase=phase)
+        self.memory = NetworkMemory(fallen=fallen, action=action, phase=phase, frames=frames)
         return np.where(fallen[:, None], q, targets)
 
 
@@ -122,9 +129,9 @@ def _open(file: Path, layout: PolicyLayout) -> Callable[[Array], Array]:
         parts = np.split(sent, len(sent)) if single else [sent]
         return np.concatenate([session.run(None, {name: part})[0] for part in parts]).astype(np.float64)
 
-    if width != layout.width:
-        raise ConfigError(f"takes {width} observations, its layout has {layout.width}", source=str(file))
-    given = actions(np.zeros((1, layout.width))).shape
+    if width != (all_of_it := layout.width * layout.history):
+        raise ConfigError(f"takes {width} observations, its layout has {all_of_it}", source=str(file))
+    given = actions(np.zeros((1, all_of_it))).shape
     if given != (1, len(layout.which)):
         raise ConfigError(f"gives actions of shape {given} for {len(layout.which)} joints", source=str(file))
     return actions

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,10 @@ _SIZES = {
 """Of observations; 0 for one number a joint of the network."""
 
 _KEYS = ("period", "action_scale", "joints", "observations")
+_MAY = ("history", "history_by")
+
+BY_OBSERVATION, BY_INSTANT = "observation", "instant"
+"""All instants of one observation after the other, as Isaac Lab has them; or all observations of one instant."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class PolicyLayout:
         which: (k,) the robot's joints in the network's order; all others are held at zero.
         default: (k,) positions to which actions are added [rad].
         observations: by name, in their order, what each is multiplied by: one number, or one for each of its own.
-        width: of all observations together.
+        width: of all observations of an instant together.
+        history: instants that the network sees, the newest last.
+        history_by: in which order.
     """
 
     period: float
@@ -46,6 +52,16 @@ class PolicyLayout:
     default: Array
     observations: Mapping[str, Array]
     width: int
+    history: int = 1
+    history_by: str = BY_OBSERVATION
+
+    def arrange(self, frames: Array) -> Array:
+        """(B, history width) what the network takes, of (B, history, width) observations, the newest last."""
+        if self.history_by == BY_INSTANT:
+            return frames.reshape(len(frames), -1)
+        ends = np.cumsum([_SIZES[name] or len(self.default) for name in self.observations])
+        parts = np.split(frames, ends[:-1], axis=2)
+        return np.concatenate([part.reshape(len(frames), -1) for part in parts], axis=1)
 
     def posture(self, robot: Robot) -> Array:
         """(n,) joints of a robot that stands [rad]."""
@@ -70,8 +86,8 @@ def read_layout(file: Path, robot: Robot) -> PolicyLayout:
         return float(value)
 
     tree = read_yaml(file)
-    if not isinstance(tree, Mapping) or sorted(map(str, tree)) != sorted(_KEYS):
-        raise refuse(f"a policy's layout has the keys {', '.join(_KEYS)} and no others")
+    if not isinstance(tree, Mapping) or not {*_KEYS} <= {*map(str, tree)} <= {*_KEYS, *_MAY}:
+        raise refuse(f"a policy's layout has the keys {', '.join(_KEYS)}, perhaps {', '.join(_MAY)}, and no others")
     for name in ("joints", "observations"):
         if not isinstance(tree[name], Mapping) or not tree[name]:
             raise refuse(f"'{name}' must be a list of names with a number each")
@@ -92,4 +108,14 @@ def read_layout(file: Path, robot: Robot) -> PolicyLayout:
         observations[name] = np.array(scales)
         width += size
     which = np.array([robot.joint_names.index(name) for name in tree["joints"]], dtype=np.int64)
-    return PolicyLayout(period, scale, which, default, observations, width)
+    return PolicyLayout(period, scale, which, default, observations, width, *_history(tree, refuse))
+
+
+def _history(tree: Mapping[str, Any], refuse: Callable[[str], ConfigError]) -> tuple[int, str]:
+    """How many instants, in which order."""
+    history, order = tree.get("history", 1), tree.get("history_by", BY_OBSERVATION)
+    if isinstance(history, bool) or not isinstance(history, int) or history < 1:
+        raise refuse(f"'history' must be a number of instants, 1 or more, got {history!r}")
+    if order not in (BY_OBSERVATION, BY_INSTANT):
+        raise refuse(f"'history_by' must be {BY_OBSERVATION} or {BY_INSTANT}, got {order!r}")
+    return history, order

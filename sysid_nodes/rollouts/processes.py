@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from itertools import pairwise
 from multiprocessing import get_context
 
 import mujoco
 import numpy as np
 
+from sysid_nodes.exceptions import OverdueError
 from sysid_nodes.rollouts.drive import Array, Drive
 from sysid_nodes.rollouts.simulations import Simulations
 from sysid_nodes.rollouts.variants import Variants, Work
@@ -42,9 +43,17 @@ class ProcessSimulations:
         self._pool.shutdown(cancel_futures=True)
 
     def run(self, variants: Variants, work: Work) -> Array:
-        """See `Simulator`."""
+        """See `Simulator`.
+
+        Raises:
+            OverdueError: a process hangs; then all are ended.
+        """
         edges = np.linspace(0, len(work.start), self._count + 1).astype(int)
         parts = [self._pool.submit(_run, variants, work.part(a, b)) for a, b in pairwise(edges) if b > a]
+        if wait(parts, work.longest).not_done:
+            for process in list(self._pool._processes.values()):  # nothing else ends what hangs, and all wait for it
+                process.kill()
+            raise OverdueError(f"processes have not simulated {len(work.start)} clips within {work.longest:.0f} s")
         out = np.concatenate([part.result() for part in parts])
         self.steps += len(work.start) * work.steps
         return out

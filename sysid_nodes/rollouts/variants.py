@@ -82,6 +82,11 @@ class Work:
         """T."""
         return int(self.targets.shape[1])
 
+    @property
+    def longest(self) -> float:
+        """Time after which whoever simulates it hangs: a step takes some tens of microseconds, a start seconds [s]."""
+        return 300.0 + 0.1 * len(self.start) * self.steps
+
     def part(self, begin: int, end: int) -> Work:
         """The simulations from `begin` to before `end`."""
         return replace(self, start=self.start[begin:end], variant=self.variant[begin:end], clip=self.clip[begin:end])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from itertools import pairwise
@@ -15,7 +16,7 @@ import numpy as np
 from distributed import Future, KilledWorker, wait
 
 from sysid_nodes.cluster import connect
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.exceptions import InputError, OverdueError
 from sysid_nodes.rollouts.drive import Array, Drive
 from sysid_nodes.rollouts.simulations import Simulations
 from sysid_nodes.rollouts.variants import Variants, Work
@@ -62,6 +63,7 @@ class WorkerSimulations:
 
         Raises:
             InputError: the cluster has lost all workers, or one of them cannot simulate.
+            OverdueError: a worker hangs.
         """
 
         def simulate(robot: bytes, packed: bytes) -> Array:  # nested, so that it travels by value
@@ -73,12 +75,13 @@ class WorkerSimulations:
         edges = np.unique(np.linspace(0, len(work.start), count + 1).astype(int))
         parts = [cloudpickle.dumps((_run_part, variants, work.part(a, b))) for a, b in pairwise(edges)]
         futures = [self._client.submit(simulate, self._robot, part, pure=False) for part in parts]
-        self._wait(futures)
+        self._wait(futures, work)
         self.steps += len(work.start) * work.steps
         return np.concatenate([self._result(future) for future in futures])
 
-    def _wait(self, futures: list[Future]) -> None:
-        while True:
+    def _wait(self, futures: list[Future], work: Work) -> None:
+        deadline = time.monotonic() + work.longest
+        while time.monotonic() < deadline:
             try:
                 wait(futures, timeout=_LOOK)
             except (TimeoutError, FutureTimeoutError):
@@ -88,6 +91,8 @@ class WorkerSimulations:
                 raise InputError(_GONE, source=self._scheduler) from None
             else:
                 return
+        self._client.cancel(futures)
+        raise OverdueError(f"workers have not simulated {len(work.start)} clips within {work.longest:.0f} s")
 
     def _result(self, future: Future) -> Any:
         try:

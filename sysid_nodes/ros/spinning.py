@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
@@ -83,6 +83,18 @@ def spin(node: Node, stopped: Callable[[], bool]) -> None:
                 executor.spin_once(_PATIENCE)
     finally:
         executor.shutdown()
+
+
+class RobotNode(Protocol):
+    """A node that stands in for hardware and lets time pass until it is told to stop."""
+
+    def run(self, stopped: Callable[[], bool]) -> None: ...
+    def destroy_node(self) -> None: ...
+
+
+def run_robot(name: str, make: Callable[[], RobotNode], args: list[str] | None) -> int:
+    """`run_node` for a simulated robot."""
+    return run_node(name, make, lambda node: node.run(lambda: not rclpy.ok()), args)
 
 
 def run_node(

@@ -129,6 +129,8 @@ class Aligner:
 
     def take(self) -> tuple[AlignedSteps, ...]:
         """Removes and returns the steps closed since the last call, in order, one item a segment."""
+        if not self._closed:  # as after most readings
+            return ()
         closed, self._closed = self._closed, []
         segments = sorted({entry[0] for entry in closed})
         return tuple(self._collect([entry for entry in closed if entry[0] == segment]) for segment in segments)

@@ -72,6 +72,7 @@ def test_a_structured_fit_weighs_velocities_and_is_measured_for_each_weight() ->
     assert max(errors) < 0.01  # rad: the law's own is 1 mrad
 
 
+@pytest.mark.slow
 def test_gains_tuned_in_a_model_follow_better_there() -> None:
     drives, log = chirp_log()
     config = ActuatorConfig()

@@ -17,6 +17,7 @@ from benchmarks import (
     bayesian_real,
     bayesian_speed,
     bayesian_symmetry,
+    bayesian_wiring,
 )
 from benchmarks.bayesian_log import leg_run
 from benchmarks.bayesian_robots import bench_robot
@@ -25,8 +26,10 @@ from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfi
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 
 
+@pytest.mark.slow  # the world of a trial: test_what_is_wrong_with_readings
 def test_coverage(tmp_path: Path) -> None:
-    arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers"]
+    arguments = ["--legs", "1", "--duration", "1", "--cases", "2 % outliers", "gain off by 10 %"]
+    arguments += ["--records", str(tmp_path / "records")]
     assert bayesian_coverage.main([*arguments, "--out", str(tmp_path)]) == 0
     assert "| 2 % outliers | all |" in only_report(tmp_path)
 
@@ -45,7 +48,7 @@ def test_loops(tmp_path: Path) -> None:
     assert "| four-bar | 1 |" in only_report(tmp_path)
 
 
-@pytest.mark.parametrize(("leg_name", "seed"), [("four-bar", 31), ("Cassie", 5)])
+@pytest.mark.parametrize(("leg_name", "seed"), [("four-bar", 31), pytest.param("Cassie", 5, marks=pytest.mark.slow)])
 def test_a_minimum_is_near_after_few_iterations(leg_name: str, seed: int) -> None:
     """They took 32 and 22 while torques told speeds that readings do not, and the whole Hessian measured steps."""
     found = bayesian_loops.trial(leg_name, seed, 2.0)
@@ -132,3 +135,12 @@ def test_what_changes_slightly_is_told_apart() -> None:
     courses = {name: course(t) for name, course in bayesian_changes.COURSES.items()}
     assert courses["at once"].tolist() == [0.0] * 5 + [1.0] * 6
     assert all((np.diff(course) >= 0.0).all() and course[0] == 0.0 for course in courses.values())
+
+
+def test_wiring_benchmark(tmp_path: Path) -> None:
+    arguments = ["--dirty", "--robots", "pendulum", "--seeds", "1", "--duration", "0.5", "--out", str(tmp_path)]
+    assert bayesian_wiring.main(arguments) == 0
+    (path,) = tmp_path.glob("*.md")
+    text = path.read_text(encoding="utf-8")
+    assert "| pendulum | 3 | 3 | 5.7 | " in text
+    assert "| pendulum, swapped, 0.0001 rad | 1 |" in text

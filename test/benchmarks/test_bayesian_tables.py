@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from shared.benchmark_report import only_report
-from shared.quick_and_slow import mark_slow
 
 from benchmarks import bayesian_tables, bayesian_trial
 from benchmarks.bayesian_robots import ROBOTS, bench_robot
@@ -76,7 +75,7 @@ def test_tables(tmp_path: Path) -> None:
     assert only_report(tmp_path).count("FOUND") == text.count("FOUND")
 
 
-@pytest.mark.parametrize("name", ["quadruped", "biped"])
+@pytest.mark.parametrize("name", [pytest.param("quadruped", marks=pytest.mark.slow), "biped"])
 def test_feet_stay_where_they_are(name: str) -> None:
     """Nothing but a floor's pushing and rubbing holds them; a foot that slips or tips is no bilateral contact."""
     truth = simulate(bench_robot(name), 3, 0.5)
@@ -87,7 +86,8 @@ def test_feet_stay_where_they_are(name: str) -> None:
 _NEEDED = [("figaroh", "picos"), ("FDDP", "crocoddyl"), ("mujoco.sysid", "absl")]
 
 
-@pytest.mark.parametrize(("method", "package"), mark_slow(_NEEDED, but=_NEEDED[:1]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "package"), _NEEDED)
 def test_peers_come_nearer_to_the_truth(method: str, package: str) -> None:
     pytest.importorskip(package)
     found = bayesian_trial.trial("pendulum", 1, 1.0, 3e-4, method)

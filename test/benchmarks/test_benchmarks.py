@@ -51,6 +51,7 @@ def test_a_trial_is_the_same_every_time() -> None:
     assert json.dumps(run_trial(5, 1)) == json.dumps(run_trial(5, 1))
 
 
+@pytest.mark.slow
 def test_tightness(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--rate", "250", "--duration", "3", "--windows", "0.1", "--patterns", "uniform"]
     arguments += ["--motions", "random", "sines"]
@@ -82,6 +83,7 @@ def test_speed(tmp_path: Path) -> None:
     assert "2 windows" in report
 
 
+@pytest.mark.slow
 def test_streaming(tmp_path: Path) -> None:
     arguments = ["--duration", "2", "--short", "1", "--windows", "0.1", "--rate", "200"]
     assert streaming.main([*arguments, "--out", str(tmp_path)]) == 0

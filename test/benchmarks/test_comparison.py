@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks import comparison, comparison_certificates, comparison_trial
 from benchmarks.adaptive_control import AdaptiveRobust, SlotineLi, passive_regressor
@@ -62,7 +63,7 @@ def learned() -> Learned:
     return Learned(Bounds(theta - 0.8 * HALF_WIDTHS, theta + HALF_WIDTHS), 20.0, True)
 
 
-@pytest.mark.parametrize("index", [0, 1, 2])
+@pytest.mark.parametrize("index", mark_slow([0, 1, 2], but=[2]))
 def test_motion_is_smooth_and_within_limits(index: int) -> None:
     task, experiment = motion(index), EXPERIMENTS[index]
     first, second = task.curves(experiment.duration)

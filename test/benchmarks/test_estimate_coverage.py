@@ -20,6 +20,7 @@ def weighing(shared_data: Path) -> Weighing:
     return Weighing.of(real_arms(shared_data)[0])
 
 
+@pytest.mark.slow
 def test_the_intervals_hold_with_real_residuals(weighing: Weighing) -> None:
     inside = coverage(weighing, range(3))
     assert inside.mean() > 0.83  # of thirty; with 95 % less happens once in a hundred

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from benchmarks.gen3_design import AMPLITUDE, HELD_OBJECT, clearance, design_excitation, payload_condition
 from sysid_nodes.robots import load_robot
@@ -43,6 +44,7 @@ def test_gen3_motion_is_better_conditioned_than_chance() -> None:
     assert min(chance) > 1.3 * ours
 
 
+@pytest.mark.slow
 def test_design_improves_its_starts_and_repeats_itself() -> None:
     robot = load_robot("kinova_gen3", variant="bare")
 

@@ -48,6 +48,7 @@ def test_integral_waits_while_the_limit_cuts(robot: Robot) -> None:
     np.testing.assert_allclose(step.integral, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.001])
 
 
+@pytest.mark.slow
 def test_model_of_the_payload_takes_away_the_sag(robot: Robot) -> None:
     """Four seconds of holding 3 kg: the paper's Table II in its simplest form.
 

@@ -52,6 +52,7 @@ def test_smoothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| default |" in only_report(tmp_path)
 
 
+@pytest.mark.slow
 def test_coverage(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     arguments = ["--seeds", "2", "--duration", "0.3", "--skip", "0.2", "--jobs", "1"]

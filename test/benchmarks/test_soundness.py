@@ -14,14 +14,14 @@ from benchmarks.soundness_plan import KINDS, run_plan
 @pytest.fixture(scope="module")
 def records(tmp_path_factory):
     path = tmp_path_factory.mktemp("soundness") / "records.jsonl"
-    keys = [{"seed": 5, "index": plan, "samples": 100} for plan in (0, 1)]
+    keys = [{"seed": 5, "index": plan, "samples": 40} for plan in (0, 1)]
     chosen = argparse.Namespace(records=path, jobs=1, scheduler=None)
     assert [r["plan"] for r in collect(chosen, keys, run_plan, "")] == [0, 1]
     return path
 
 
 def arguments(records, folder):
-    return ["--plans", "2", "--samples", "100", "--seed", "5", "--records", str(records), "--out", str(folder)]
+    return ["--plans", "2", "--samples", "40", "--seed", "5", "--records", str(records), "--out", str(folder)]
 
 
 def test_it_continues_where_it_ended(records, tmp_path):
@@ -30,7 +30,7 @@ def test_it_continues_where_it_ended(records, tmp_path):
     assert records.read_text(encoding="utf-8") == before
     (report,) = tmp_path.glob("*.md")
     text = report.read_text(encoding="utf-8")
-    assert "200 samples on 2 plans: 0 outside" in text and "nan" not in text
+    assert "80 samples on 2 plans: 0 outside" in text and "nan" not in text
 
 
 def test_what_is_outside_fails(records, tmp_path):
@@ -41,6 +41,7 @@ def test_what_is_outside_fails(records, tmp_path):
     assert soundness.main(arguments(path, tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_same_every_time(records):
     second = json.loads(records.read_text(encoding="utf-8").splitlines()[1])
     assert second["found"] == json.loads(json.dumps(run_plan(**second["key"])))

@@ -100,6 +100,7 @@ def test_keeping_the_table_takes_a_twentieth_of_the_time_and_an_interrupt_loses_
     assert 1e-4 * sum(rows[:-1]) < 0.08 * now
 
 
+@pytest.mark.slow  # without recordings: test_cluster.py
 def test_a_process_that_dies_loses_its_own_run_alone(tmp_path: Path) -> None:
     def work(job: Job) -> BatchRun:
         if job.name == "deadly":

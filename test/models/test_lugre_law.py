@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.models.lugre import friction, friction_slopes, steady_friction
 from sysid_nodes.simulation.legged.lugre import LuGre
@@ -43,7 +44,9 @@ def test_does_not_jump_where_a_motion_turns() -> None:
     )
 
 
-@pytest.mark.parametrize(("amplitude", "rate"), [(0.5, 2.0), (0.3, 1.0), (0.05, 2.0), (0.2, 5.0)])
+@pytest.mark.parametrize(
+    ("amplitude", "rate"), mark_slow([(0.5, 2.0), (0.3, 1.0), (0.05, 2.0), (0.2, 5.0)], but=[(0.5, 2.0), (0.05, 2.0)])
+)
 def test_is_lugres_equation(amplitude: float, rate: float) -> None:
     """Along motions of two harmonics, bristles' damping included, to a tenth of what Coulomb's law misses at most.
 

@@ -125,7 +125,7 @@ class TestProof:
         np.testing.assert_allclose(bound[clear], found.upper[clear] - 0.06, rtol=1e-6)
         assert (bound <= found.upper - 0.06).all()
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(st.data(), st.integers(0, 8))
     def test_no_point_of_the_set_is_nearer_than_proven(self, data: st.DataObject, count: int) -> None:
         """In exact arithmetic, for directions, centres and generators of any size, aimed at the origin or not."""
@@ -141,7 +141,7 @@ class TestProof:
         for e in (inner, signs, data.draw(arrays.arrays(np.float64, count, elements=st.floats(-1.0, 1.0)))):
             assert _not_above(bound, _exact_square(centre, generators, e))
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(
         st.lists(st.integers(1, 2**45), min_size=1, max_size=12),
         st.integers(-(2**20), 2**20),

@@ -26,8 +26,8 @@ DOCUMENT = {"schema": 1, "pipeline": "weights", "mass": 2.0}
 SCENE = MovingScene(np.zeros(1), "nothing moves")
 
 
-def _write(folder: Path) -> None:
-    FILES.write(folder, DOCUMENT, {"t": np.zeros(2), "torque": np.ones(2)}, SCENE)
+def _write(folder: Path, document: dict[str, Any] = DOCUMENT) -> None:
+    FILES.write(folder, document, {"t": np.zeros(2), "torque": np.ones(2)}, SCENE)
 
 
 def test_a_page_made_again_is_the_first_one(tmp_path: Path) -> None:
@@ -39,9 +39,9 @@ def test_a_page_made_again_is_the_first_one(tmp_path: Path) -> None:
 
 
 def test_json_is_the_result_alone_and_anything_else_a_folder_of_all_files(tmp_path: Path) -> None:
-    assert FILES.save(str(tmp_path / "one.json"), DOCUMENT, _write) == tmp_path / "one.json"
+    assert FILES.save(str(tmp_path / "one.json"), DOCUMENT, dict, _write) == tmp_path / "one.json"
     assert [path.name for path in tmp_path.iterdir()] == ["one.json"]
-    assert FILES.save(str(tmp_path / "all"), DOCUMENT, _write) == tmp_path / "all" / "result.json"
+    assert FILES.save(str(tmp_path / "all"), DOCUMENT, dict, _write) == tmp_path / "all" / "result.json"
     found = {path.name for path in (tmp_path / "all").iterdir()}
     assert found == {"report.html", "result.json", "scene.json", "series.npz"}
 
@@ -50,5 +50,5 @@ def test_a_wrong_result_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"result\.json: 'schema' is missing"):
         FILES.write(tmp_path, {}, {"t": np.zeros(2)}, SCENE)
     with pytest.raises(InputError, match=r"one\.json: 'schema' is missing"):
-        FILES.save(str(tmp_path / "one.json"), {}, _write)
+        FILES.save(str(tmp_path / "one.json"), {}, dict, _write)
     assert not list(tmp_path.iterdir())

@@ -125,7 +125,7 @@ def test_listing() -> None:
         (Status.WAITING, "wait", "Nothing was learnt"),
         (Status.INCONSISTENT, "bad", "The data contradict the stated assumptions"),
         (Status.DOUBTFUL, "bad", "The mass seems to lie between"),
-        (Status.UNWEIGHED, "wait", "Nothing is claimed yet"),
+        (Status.UNWEIGHED, "wait", "Nothing is claimed: it takes 48 windows of 0.1 s, 4.8 s of usable data, to weigh"),
     ],
 )
 def test_the_verdict_follows_the_status(status: Status, tone: str, headline: str) -> None:

@@ -164,6 +164,7 @@ def test_what_a_load_shifts_is_learned_from_the_speed():
     assert found < 0.02 < 0.06 < without
 
 
+@pytest.mark.slow
 def test_it_stops_and_stands_as_it_is_told():
     walks = _walks(
         (_torso(),),

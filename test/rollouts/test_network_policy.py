@@ -49,6 +49,27 @@ def test_observations_are_those_of_the_layout_and_actions_move_the_joints_that_i
     assert not policy.memory.fallen.any()
 
 
+@pytest.mark.parametrize("order", ["observation", "instant"])
+def test_a_network_sees_the_last_instants_in_the_order_of_its_layout(tmp_path, order):
+    """The first instant counts for those before it, and robots that are taken out keep theirs."""
+    rng = np.random.default_rng(3)
+    layout = {"observations": {"height": 1.0, "attitude": 1.0}, "history": 3, "history_by": order, "action_scale": 1.0}
+    weights = rng.standard_normal((9, 12))
+    policy = NetworkPolicy(ROBOT, write_policy(tmp_path / "x.onnx", weights, **layout))
+    given = [commands(rng, 2) for _ in range(4)]
+    frames = [np.column_stack([one.height, one.attitude]) for one in (*given[:1] * 2, *given)]
+    for k, command in enumerate(given):
+        if k == 3:
+            policy.memory = policy.memory.take(np.array([1, 0]))
+            frames = [frame[[1, 0]] for frame in frames[:-1]] + frames[-1:]
+        targets = policy.set_points(start(rng, 2), command)
+        last = np.stack(frames[k : k + 3], axis=1)  # (2, 3, 3)
+        seen = last.reshape(2, 9)
+        if order == "observation":
+            seen = np.column_stack([last[:, :, 0], last[:, :, 1:].reshape(2, 6)])
+        np.testing.assert_allclose(targets[:, ORDER], DEFAULT + seen @ weights, atol=1e-5)
+
+
 def test_every_observation_that_there_is(tmp_path):
     rng = np.random.default_rng(1)
     names = ["linear_velocity", "attitude", "height", "gait", "frequency", "phase"]
@@ -126,7 +147,13 @@ def test_layout_network_and_robot_must_fit(tmp_path):
         ({"joints": []}, "'joints' must be a list of names with a number each"),
         ({"observations": {"smell": 1.0}}, "there is no observation 'smell', only angular_velocity"),
         ({"observations": OBSERVATIONS | {"command": [1.0, 2.0]}}, "'command' has 2 scales for 3 numbers"),
-        ({"extra": 1}, "has the keys period, action_scale, joints, observations and no others"),
+        ({"history": 0}, "'history' must be a number of instants, 1 or more, got 0"),
+        ({"history": 2}, "takes 45 observations, its layout has 90"),
+        ({"history_by": "row"}, "'history_by' must be observation or instant, got 'row'"),
+        (
+            {"extra": 1},
+            "has the keys period, action_scale, joints, observations, perhaps history, history_by, and no others",
+        ),
     ):
         with pytest.raises(ConfigError, match=words):
             NetworkPolicy(ROBOT, write_policy(**(good | change)))

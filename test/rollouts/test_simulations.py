@@ -10,6 +10,7 @@ import pinocchio
 import pytest
 from shared.robot_rollouts import DRIVE, LEGS, ROBOT, STEP, STEPS, build, variants, work
 
+from sysid_nodes.exceptions import OverdueError
 from sysid_nodes.robots import MotorConfig, with_motor
 from sysid_nodes.rollouts import (
     ExtrapolatedSimulations,
@@ -17,6 +18,7 @@ from sysid_nodes.rollouts import (
     GroundConfig,
     ProcessSimulations,
     Simulations,
+    Work,
     build_legged_mujoco,
 )
 
@@ -114,6 +116,14 @@ def test_processes_give_the_same_numbers(simulations):
         found = others.run(varied, job)
         assert others.steps == 3 * STEPS
     np.testing.assert_array_equal(found, simulations.run(varied, job))
+
+
+def test_processes_that_hang_are_ended(monkeypatch):
+    rng = np.random.default_rng(2)
+    monkeypatch.setattr(Work, "longest", 0.0)  # a process that starts takes longer
+    said = pytest.raises(OverdueError, match="processes have not simulated 3 clips within 0 s")
+    with ProcessSimulations(build(ROBOT.model.inertias.tolist()[1:]), DRIVE, processes=1) as others, said:
+        others.run(variants(rng, 3), work(rng, 3))
 
 
 def test_a_robot_that_blows_up_does_not_jump_back_to_where_it_began(simulations, tmp_path, monkeypatch):

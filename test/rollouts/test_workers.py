@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from distributed import LocalCluster
 
-from sysid_nodes.exceptions import InputError
+from sysid_nodes.exceptions import InputError, OverdueError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts import Drive, GroundConfig, Simulations, Variants, Work, build_legged_mujoco, workers
 from sysid_nodes.rollouts.workers import WorkerSimulations
@@ -48,6 +48,10 @@ def test_workers_give_the_same_numbers_and_those_that_are_no_use_say_so(cluster,
         np.testing.assert_array_equal(others.run(variants, work), expected)
         np.testing.assert_array_equal(others.run(variants, work.part(0, 1)), expected[:1])
         assert others.steps == 6 * work.steps
+        with monkeypatch.context() as patch:
+            patch.setattr(Work, "longest", 0.0)
+            with pytest.raises(OverdueError, match="workers have not simulated 5 clips within 0 s"):
+                others.run(variants, work)
 
         class Unknown:
             def __reduce__(self):

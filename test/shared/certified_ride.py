@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -100,6 +100,7 @@ def make_record(
     )
 
 
+@lru_cache(8)
 def plan_of(record: TrajectoryRecord) -> Bezier:
     return Bezier(record.q0, record.qd0, record.qdd0, record.k, record.duration)
 

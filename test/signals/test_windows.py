@@ -56,7 +56,7 @@ def test_decimal_stamps_do_not_cost_a_sample():
     assert edges.tolist() == [[100 * k, 100 * k + 100] for k in range(10)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     steps=st.lists(st.one_of(st.floats(1e-4, 0.019), st.sampled_from([0.01, 0.02, 0.0200001, 0.5])), max_size=150),
     start=st.sampled_from([0.001, 1.0, 1.7e9]),

@@ -71,7 +71,7 @@ def exact_dual(problem: Problem) -> Fraction:
     return total
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(problems())
 def test_bound_is_not_below_the_exact_dual_objective(case: tuple[Problem, Array]) -> None:
     problem, _ = case
@@ -80,7 +80,7 @@ def test_bound_is_not_below_the_exact_dual_objective(case: tuple[Problem, Array]
     assert bound == np.inf or Fraction(bound) >= exact_dual(problem)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(problems())
 def test_no_feasible_point_exceeds_the_bound(case: tuple[Problem, Array]) -> None:
     problem, x = case
@@ -89,7 +89,7 @@ def test_no_feasible_point_exceeds_the_bound(case: tuple[Problem, Array]) -> Non
     assert bound == np.inf or Fraction(bound) >= value
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(problems())
 def test_a_set_with_a_point_is_never_proven_empty(case: tuple[Problem, Array]) -> None:
     _, *sides, y = case[0]

@@ -76,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
     for reason, count in sorted(stream.rejected.items()):
         sys.stdout.write(f"with the configuration as it is {count} joint states are not used: {reason}\n")
     sys.stdout.writelines(f"{line}\n" for line in left_out.lines())
-    return CONTRADICTION if rounds.findings or dead or stream.restarts else 0
+    if too_short := left_out.too_short(config):
+        sys.stdout.write(f"{too_short}\n")
+    return CONTRADICTION if rounds.findings or dead or stream.restarts or too_short else 0
 
 
 class _LeftOut:
@@ -105,6 +107,16 @@ class _LeftOut:
         for reason, count in self._count.items():
             if count:
                 yield f"{count} of {windows} windows of {duration:g} s are left out: {reason}"
+
+    def too_short(self, config: IntervalIdentifierConfig) -> str:
+        """That a replay would claim nothing, for there are too few windows to weigh against a calibration; or empty."""
+        used, duration = self._windower.windows - sum(self._count.values()), self._windower.duration
+        if not config.calibration or used >= config.weigh_first:
+            return ""
+        return (
+            f"only {used} windows of {duration:g} s can be used: nothing is claimed before {config.weigh_first}, "
+            f"{config.weigh_first * duration:g} s, are weighed against the calibration; record longer"
+        )
 
     def _restart(self) -> None:
         self._missing, self._count = MissingSamples(), Counter[str]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drafts a parameter file for an arm from its URDF and, better, a recording of it without payload.
+"""Drafts a parameter file for an arm from its URDF, or its name, and, better, a recording of it without payload.
 
 Signs and units of the signals, noise from residuals, velocity error, friction and offsets with their spread, and a
 prior from what the arm can lift, each with a comment that says where it is from. Read it, then check and calibrate.
@@ -7,6 +7,7 @@ prior from what the arm can lift, each with a comment that says where it is from
 examples:
   sysid init my_arm.urdf bags/unloaded --out my_arm.yaml
   sysid init my_arm.urdf --body tool_link --out my_arm.yaml
+  sysid init ur10 bags/unloaded --out my_ur10.yaml
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from sysid_nodes.cli.progress import track
 from sysid_nodes.exceptions import ExcitationError, InputError
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.reports.atomic_file import write_atomically
-from sysid_nodes.robots import Robot
+from sysid_nodes.robots import Robot, robot_names
 from sysid_nodes.signals.driver import DriverSignals, SignalsConfig
-from sysid_nodes.systems.interval.arm import load_arm
+from sysid_nodes.systems.interval.arm import draft_prior, load_arm
 from sysid_nodes.systems.interval.check.draft import draft_lines
 from sysid_nodes.systems.interval.check.signal_record import SignalRecord, Signals
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -34,7 +35,8 @@ _MOST = 60_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("urdf", type=Path, metavar="ROBOT.urdf", help="description of the arm")
+    named = ", ".join(robot_names(floating_base=False))
+    parser.add_argument("robot", metavar="ROBOT", help=f"the arm's URDF file, or its name ({named})")
     parser.add_argument("bag", type=Path, nargs="?", metavar="BAG", help="recording of the arm without a payload")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="parameter file to write; must be new")
     parser.add_argument("--topic", default=_TOPIC, help="topic of the joint states; default: %(default)s")
@@ -44,17 +46,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise InputError("exists already, and may have been corrected since; give a new file", source=str(args.out))
-    config = IntervalIdentifierConfig(robot="urdf", urdf=str(args.urdf), body=args.body, target="payload")
+    named, arms = args.robot in robot_names(floating_base=False), ", ".join(robot_names(floating_base=False))
+    if not named and not Path(args.robot).exists():
+        raise InputError(f"neither a URDF file nor an arm's name ({arms})", source=args.robot)
+    which = {"robot": args.robot} if named else {"robot": "urdf", "urdf": args.robot}
+    config = IntervalIdentifierConfig(**which, body=args.body, target="payload")
     logged = None if args.bag is None else logged_places(args.bag, args.topic)
     arm = load_arm(config, stated=(), logged=logged)
     for note in arm.notes:
         sys.stderr.write(f"sysid: warning: {note}\n")
     raw = None if args.bag is None else _record(arm.robot, args.bag, args.topic)
-    source = args.urdf.name if args.bag is None else f"{args.urdf.name} and {args.bag.name}"
+    source = Path(args.robot).name + ("" if args.bag is None else f" and {args.bag.name}")
+    config = replace(arm.config, body=arm.robot.body, prior=draft_prior(arm.robot, arm.robot.body, config.target))
     head = f"# Drafted by sysid init from {source}: a start, not a measurement. Correct what you know better."
-    text = "\n".join([head, *draft_lines(arm.robot, replace(arm.config, body=arm.robot.body), raw)]) + "\n"
+    text = "\n".join([head, *draft_lines(arm.robot, config, raw)]) + "\n"
     write_atomically(args.out, text.encode())
-    check = ["--config", str(args.out), "--urdf", str(args.urdf)]
+    check = ["--config", str(args.out), *([] if named else ["--urdf", args.robot])]
     if args.topic != _TOPIC:
         check += ["--topic", args.topic]
     bag = "BAG" if args.bag is None else shlex.quote(str(args.bag))

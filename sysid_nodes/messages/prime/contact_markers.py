@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,7 +36,7 @@ METRES_PER_NEWTON = 0.002
 _SHAFT, _HEAD, _HEAD_LENGTH = 0.012, 0.03, 0.04  # of an arrow [m]
 _BALL = 0.03  # diameter of the mark at a contact [m]
 _SLOPE = 0.08  # slant height of a cone [m]
-_FACETS = 16
+_FACETS = 8  # each costs more than a foot's force and state together
 _LETTERS, _ABOVE = 0.06, 0.35  # height of the text, and where it stands above the base [m]
 
 COLOURS: dict[PrimeStatus, Colour] = {
@@ -58,27 +60,33 @@ def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
     head = header(update.t, update.frames.world)
     colour = COLOURS[update.judgement.status]
     markers: list[Fields] = []
+    cone = _cone_points(tuple(normal.tolist()), update.friction)
     for index in range(len(found.names)):
         point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
         known = touches and bool(np.isfinite(force).all())
         markers.append(_state(head, index, point, colour if touches else _AIR))
         markers.append(_arrow(head, index, point, force, colour) if known else deletion(head, "force", index))
-        cone = cone_triangles(point, normal, update.friction)
-        markers.append(_cone(head, index, cone, colour) if known else deletion(head, "friction_cone", index))
+        markers.append(_cone(head, index, point, cone, colour) if known else deletion(head, "friction_cone", index))
     markers.append(_text(head, update))
     return {"markers": markers}
 
 
-def cone_triangles(apex: Array, normal: Array, friction: float) -> Array:
-    """(3 F, 3) corners of the facets of the friction cone that stands on its apex, its slant of fixed length."""
+def cone_triangles(normal: Array, friction: float) -> Array:
+    """(3 F, 3) corners of the facets of the friction cone that stands on the origin, its slant of fixed length."""
     angle = np.linspace(0.0, 2.0 * np.pi, _FACETS + 1)
     helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
     first = np.cross(normal, helper)
     first /= np.linalg.norm(first)
     second = np.cross(normal, first)
     height = _SLOPE / np.hypot(1.0, friction)
-    ring = apex + height * (normal + friction * (np.outer(np.cos(angle), first) + np.outer(np.sin(angle), second)))
-    return np.stack([np.broadcast_to(apex, ring[1:].shape), ring[:-1], ring[1:]], axis=1).reshape(-1, 3)
+    ring = height * (normal + friction * (np.outer(np.cos(angle), first) + np.outer(np.sin(angle), second)))
+    return np.stack([np.zeros(ring[1:].shape), ring[:-1], ring[1:]], axis=1).reshape(-1, 3)
+
+
+@lru_cache(4)
+def _cone_points(normal: tuple[float, ...], friction: float) -> list[Fields]:
+    """The same as points, which no update changes: a cone's place is its marker's."""
+    return [vector(corner) for corner in cone_triangles(np.array(normal), friction)]
 
 
 def _state(head: Fields, index: int, point: Array, colour: Colour) -> Fields:
@@ -91,9 +99,9 @@ def _arrow(head: Fields, index: int, point: Array, force: Array, colour: Colour)
     return marker(head, "force", index, ARROW, colour, 1.0, points=points, scale=scale)
 
 
-def _cone(head: Fields, index: int, corners: Array, colour: Colour) -> Fields:
-    points = [vector(corner) for corner in corners]
-    return marker(head, "friction_cone", index, TRIANGLES, colour, 0.25, points=points, scale=vector(np.ones(3)))
+def _cone(head: Fields, index: int, point: Array, cone: list[Fields], colour: Colour) -> Fields:
+    pose, scale = pose_fields(point), vector(np.ones(3))
+    return marker(head, "friction_cone", index, TRIANGLES, colour, 0.25, pose=pose, points=cone, scale=scale)
 
 
 def _text(head: Fields, update: PrimeUpdate) -> Fields:

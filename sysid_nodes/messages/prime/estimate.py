@@ -81,7 +81,8 @@ def contact_forces_fields(update: PrimeUpdate, k: int) -> Fields:
 def odometry_fields(update: PrimeUpdate, k: int, child: str) -> Fields:
     """nav_msgs/Odometry at stage k: pose and its covariance in the world, twist in the base's frame."""
     estimate = update.estimate
-    turn = np.kron(np.eye(2), pinocchio.Quaternion(estimate.q[k, 3:7]).toRotationMatrix())
+    turn = np.zeros((6, 6))
+    turn[:3, :3] = turn[3:, 3:] = pinocchio.Quaternion(estimate.q[k, 3:7]).toRotationMatrix()
     scale = update.judgement.inflation
     pose = scale * turn @ estimate.q_covariance[k, :6, :6] @ turn.T
     twist = scale * estimate.v_covariance[k, :6, :6]

@@ -10,7 +10,7 @@ from typing import Any
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.actuators.models import TOPIC, TYPE, models_fields
-from sysid_nodes.reports.actuators.run import FILES, ActuatorRun, actuator_document, write_actuator_run
+from sysid_nodes.reports.actuators.run import ActuatorRun
 from sysid_nodes.reports.actuators.truth import true_torques
 from sysid_nodes.reports.published import compare_published
 from sysid_nodes.sessions.actuators.session import ActuatorSession, ActuatorUpdate
@@ -62,16 +62,6 @@ def session_run(
         methods=session.joint_methods(),
         true_torque=None if truth is None or start is None else true_torques(truth, motion.stamp - start),
     )
-
-
-def save_session(path: str, session: ActuatorSession, source: str, wall_time: float) -> Path:
-    """Writes the result alone into a .json file, or all files of a run into a folder; returns the result file.
-
-    Raises:
-        InputError: the path is empty, something cannot be written, or nothing is identified yet.
-    """
-    run = session_run(session, source, wall_time)
-    return FILES.save(path, actuator_document(run), lambda folder: write_actuator_run(folder, run))
 
 
 def compare_live(bag: Path, updates: Sequence[ActuatorUpdate]) -> dict[str, Any]:

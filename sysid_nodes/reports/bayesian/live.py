@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.messages.bayesian.posterior import TOPIC, TYPE, posterior_fields, status
-from sysid_nodes.reports.bayesian.run import FILES, BayesianRun, bayesian_document, write_bayesian_run
+from sysid_nodes.reports.bayesian.run import BayesianRun
 from sysid_nodes.reports.published import Comparison, compare_published
 from sysid_nodes.sessions.bayesian.online import BayesianUpdate, OnlineBayesian
 
@@ -42,17 +42,6 @@ def session_run(
         "live": None if live is None else live.fields(),
     }
     return BayesianRun(update.result, session.robot, source, wall_time, session.config, truth or {}, online)
-
-
-def save_session(path: str, session: OnlineBayesian, source: str, wall_time: float) -> Path:
-    """Writes the result alone into a .json file, or all files of a run into a folder; returns the result file.
-
-    Raises:
-        InputError: the path is empty, or something cannot be written.
-        ExcitationError: nothing is identified yet.
-    """
-    run = session_run(session, source, wall_time)
-    return FILES.save(path, bayesian_document(run), lambda folder: write_bayesian_run(folder, run))
 
 
 def compare_live(bag: Path, updates: Sequence[BayesianUpdate]) -> Comparison:

@@ -12,7 +12,7 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.reports.certified.history import Array, CertifiedHistory
 from sysid_nodes.robots import Primitive, Robot
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 
 _TURN = 2.0 * np.pi
 

@@ -92,10 +92,12 @@ def headline(plan: ExplorationPlan) -> str:
     """The plan's promise, in a line."""
     best = min(plan.spreads, key=lambda row: row.after / row.before)
     mass = next((row for row in plan.spreads if row.name.endswith("mass")), best)
-    line = (
-        f"{plan.duration:g} s of motion should narrow sigma of {mass.name} from {mass.before:.2g} to {mass.after:.2g}"
-    )
-    return f"{line} {mass.unit}, and that of {best.name} to {100.0 * best.after / best.before:.0f} %"
+    before, after = f"{mass.before:.2g}", f"{mass.after:.2g}"
+    own = f"narrow sigma of {mass.name} from {before} to {after} {mass.unit}, and"
+    if before == after:
+        own = f"leave sigma of {mass.name} at {before} {mass.unit}, and narrow"
+    rest = f"that of {best.name} to {100.0 * best.after / best.before:.0f} %"
+    return f"{plan.duration:g} s of motion should {own} {rest}"
 
 
 def _sample(plan: ExplorationPlan) -> tuple[np.ndarray, np.ndarray]:

@@ -97,15 +97,6 @@ def write_sampling_run(folder: Path, run: SamplingRun) -> dict[str, Any]:
     return FILES.write(folder, sampling_document(run), series, clips_scene(run.robot, run.result.replay))
 
 
-def save_sampling_run(path: str, run: SamplingRun) -> Path:
-    """Writes the result alone into a .json file, or all files of a run into a folder; returns the result file.
-
-    Raises:
-        InputError: the path is empty, or something cannot be written.
-    """
-    return FILES.save(path, sampling_document(run), lambda folder: write_sampling_run(folder, run))
-
-
 def _parameter(parameter: SamplingEstimate) -> dict[str, Any]:
     return {
         "name": parameter.name,

@@ -11,22 +11,21 @@ from online_sysid.msg import ControllerStatus, StopRequest, TorqueCommand
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
 from sysid_nodes.sessions.certified.state import Seen
 from sysid_nodes.systems.certified.control.output import ControllerOutput, Mode
 
-_BILLION = 1_000_000_000
-
 
 def nanoseconds(stamp: Time) -> int:
     """Stamp in whole nanoseconds."""
-    return int(stamp.sec) * _BILLION + int(stamp.nanosec)
+    return int(stamp.sec) * SECOND + int(stamp.nanosec)
 
 
 def to_time(stamp: int) -> Time:
     """Whole nanoseconds, not negative, as a stamp."""
-    sec, nanosec = divmod(stamp, _BILLION)
+    sec, nanosec = divmod(stamp, SECOND)
     return Time(sec=sec, nanosec=nanosec)
 
 
@@ -52,7 +51,7 @@ class JointStateWriter:
         message = self._message
         if reading.names is not self._names:
             self._names, message.name = reading.names, list(reading.names)
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, _BILLION)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, SECOND)
         message.position = numbers(reading.position)
         message.velocity = numbers(reading.velocity)
         message.effort = numbers(reading.effort)
@@ -127,7 +126,7 @@ def to_controller_status(
         start_rate=start_rate,
     )
     if np.isfinite(output.stamp) and output.stamp >= 0.0:
-        message.header.stamp = to_time(round(output.stamp * _BILLION))
+        message.header.stamp = to_time(round(output.stamp * SECOND))
     tracking = output.tracking
     if tracking is not None:
         message.joint_names = list(names)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from builtin_interfaces.msg import Duration
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.results.stop_reason import StopReason
 from sysid_nodes.robots.robot import Array
@@ -26,7 +27,6 @@ from sysid_nodes.sessions.certified.streaming_config import StreamingConfig
 from sysid_nodes.systems.certified.certificate.tracked import KnownErrors
 from sysid_nodes.systems.certified.control.output import Mode
 
-_BILLION = 1_000_000_000
 _PAST = 50_000_000
 """How far before its publication a message begins [ns]."""
 
@@ -108,7 +108,7 @@ class PositionStream:
             planned: certified, with previous_id of what it takes over from.
             now: stamp of the present [ns].
         """
-        record, soon = planned.record, now + round(self._config.lead * _BILLION)
+        record, soon = planned.record, now + round(self._config.lead * SECOND)
         # A trajectory sent before that has not begun is replaced, unless it may have begun before this arrives.
         begins = self._next is not None and self._next.start_ns <= soon
         current = self._next if begins else self._current
@@ -190,7 +190,7 @@ class PositionStream:
             return False
         if self._other_scene is None:
             self._other_scene = stamp
-        return stamp - self._other_scene > round(self._config.scene_grace * _BILLION)
+        return stamp - self._other_scene > round(self._config.scene_grace * SECOND)
 
 
 def _share(error: Array, allowed: Array) -> float:
@@ -210,9 +210,9 @@ def joint_trajectory(
         begin: stamp of the message where there is a trajectory before [ns].
         spacing: of the points [s].
     """
-    step = max(round(spacing * _BILLION), 1)
+    step = max(round(spacing * SECOND), 1)
     begin = max(min(begin, sent.start_ns), 0) if before is not None else sent.start_ns
-    length = round(sent.plan.duration * _BILLION)
+    length = round(sent.plan.duration * SECOND)
     # Always from the beginning on, however short the way to the takeover.
     earlier = list(range(begin, sent.start_ns - step // 2, step)) or [begin] * (begin < sent.start_ns)
     stamps = [*earlier, *range(sent.start_ns, sent.start_ns + length, step)]
@@ -225,7 +225,7 @@ def joint_trajectory(
         source = before if before is not None and stamp < sent.start_ns else sent
         last = stamp == stamps[-1]
         state = source.plan(source.plan.duration if last else min(source.after(stamp), source.plan.duration))
-        sec, nanosec = divmod(stamp - begin, _BILLION)
+        sec, nanosec = divmod(stamp - begin, SECOND)
         point = JointTrajectoryPoint(time_from_start=Duration(sec=sec, nanosec=nanosec))
         point.positions, point.velocities, point.accelerations = (numbers(x) for x in state)
         message.points.append(point)

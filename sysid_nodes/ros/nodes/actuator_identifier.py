@@ -99,9 +99,11 @@ class ActuatorIdentifierNode(SessionNode[LiveActuators]):
 
 
 def _write(session: ActuatorSession, path: str, source: str, spent: float) -> Path:
-    from sysid_nodes.reports.actuators.live import save_session  # plots: two fifths of the node's start
+    # plots: two fifths of the node's start
+    from sysid_nodes.reports.actuators.live import session_run
+    from sysid_nodes.reports.actuators.run import FILES, actuator_document, write_actuator_run
 
-    return save_session(path, session, source, spent)
+    return FILES.save(path, session_run(session, source, spent), actuator_document, write_actuator_run)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -22,6 +22,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type
@@ -37,7 +38,6 @@ _TICK = 0.01  # of the recording's clock between two messages of /clock [s]
 _WAIT = 0.05  # for an event, where nothing is due [s]
 _SETTLED = 0.3  # after the listener was found; its own side of the match may take a little longer [s]
 _LATCHED = ("robot_description", "tf_static")
-_BILLION = 1_000_000_000
 
 
 class BagPlayerNode(Node):
@@ -99,7 +99,7 @@ class BagPlayerNode(Node):
         begun, began, ticked, t = time.monotonic(), None, 0, 0
         for t, topic, data in self._playback:
             began = t if began is None else began
-            if t - ticked >= _TICK * _BILLION:
+            if t - ticked >= _TICK * SECOND:
                 ticked = t
                 serve()
                 if stopped():
@@ -117,7 +117,7 @@ class BagPlayerNode(Node):
         since = time.monotonic()
 
         def idle() -> bool:
-            self._tell_time(end + round(_BILLION * (time.monotonic() - since)))
+            self._tell_time(end + round(SECOND * (time.monotonic() - since)))
             return self._backlog.done
 
         self._until(executor, stopped, idle, f"{self._config.identifier} is not done with what was played")
@@ -140,7 +140,7 @@ class BagPlayerNode(Node):
 
     def _tell_time(self, t: int) -> None:
         message = Clock()
-        message.clock.sec, message.clock.nanosec = divmod(t, _BILLION)
+        message.clock.sec, message.clock.nanosec = divmod(t, SECOND)
         self._time.publish(message)
 
     def _hear(self, message: DiagnosticArray) -> None:

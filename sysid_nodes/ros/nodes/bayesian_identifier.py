@@ -94,9 +94,11 @@ class BayesianIdentifierNode(SessionNode[LiveBayesian]):
 
 
 def _write(session: OnlineBayesian, path: str, source: str, spent: float) -> Path:
-    from sysid_nodes.reports.bayesian.live import save_session  # plots: two fifths of the node's start
+    # plots: two fifths of the node's start
+    from sysid_nodes.reports.bayesian.live import session_run
+    from sysid_nodes.reports.bayesian.run import FILES, bayesian_document, write_bayesian_run
 
-    return save_session(path, session, source, spent)
+    return FILES.save(path, session_run(session, source, spent), bayesian_document, write_bayesian_run)
 
 
 def main(args: list[str] | None = None) -> int:

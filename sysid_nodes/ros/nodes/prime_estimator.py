@@ -23,10 +23,10 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 
 from sysid_nodes.data.readings import Readings
+from sysid_nodes.logs.messages import standard_decoder
 from sysid_nodes.messages.unitree import low_state as unitree_messages
 from sysid_nodes.messages.unitree.low_state import low_state_type
 from sysid_nodes.messages.unitree.low_state_reader import LowStateReader
-from sysid_nodes.robots import Robot
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import message_type, to_seconds
 from sysid_nodes.ros.diagnostics import component, report_status
@@ -37,7 +37,7 @@ from sysid_nodes.ros.spinning import until_shutdown
 from sysid_nodes.sensors import sources
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
-from sysid_nodes.sessions.prime.live import Convert, LivePrime
+from sysid_nodes.sessions.prime.live import LivePrime
 from sysid_nodes.sessions.prime.node_config import PrimeNodeConfig
 from sysid_nodes.sessions.prime.session import PrimeSession, prime_robot
 from sysid_nodes.sessions.prime.trust import PrimeJudgement
@@ -89,16 +89,32 @@ class PrimeEstimatorNode(IdentifyingNode[LivePrime]):
         for source in sources(self._settings.build(PrimeSessionConfig).prime.sensors):
             if self._low_state is None or source.name not in _IN_LOW_STATE:
                 kind = _TYPES.get((source.name, node_config.velocity_type), next(iter(source.types)))
-                self._listen(live, message_type(kind), source.topic, _reader(source.types[kind]), profile)
+                self._listen(live, kind, source.topic, source.types[kind], profile)
         if self._low_state is not None:
-            self._listen(live, self._low_state, unitree_messages.TOPIC, _low_state_reader(self._robot), profile)
+            self._listen_to_low_state(live, self._low_state, profile)
         return "listening to " + ", ".join(stream.topic_name for stream in self._streams)
 
-    def _listen(self, live: LivePrime, kind: Any, topic: str, convert: Convert, profile: Any) -> None:
-        clock, name = self.get_clock(), str(self.resolve_topic_name(topic))
+    def _listen(self, live: LivePrime, kind: str, topic: str, read: Callable[[Any], Readings], profile: Any) -> None:
+        """Decoding is left to the worker's thread: rclpy's costs three times as much, and holds up what comes next."""
+        decode, name = standard_decoder(kind), str(self.resolve_topic_name(topic))
+
+        def convert(data: bytes) -> tuple[Readings]:
+            return (read(decode(data)),)
+
+        def hear(data: bytes) -> None:
+            live.put(name, convert, data)
+
+        self._streams.append(self.create_subscription(message_type(kind), topic, hear, profile, raw=True))
+
+    def _listen_to_low_state(self, live: LivePrime, kind: Any, profile: Any) -> None:
+        topic, clock = unitree_messages.TOPIC, self.get_clock()
+        name, read = str(self.resolve_topic_name(topic)), LowStateReader(self._robot)
+
+        def convert(pair: tuple[Any, float]) -> tuple[Readings, Readings]:
+            return read(*pair).readings()
 
         def hear(message: Any) -> None:
-            live.put(name, convert, message, to_seconds(clock.now().to_msg()))
+            live.put(name, convert, (message, to_seconds(clock.now().to_msg())))
 
         self._streams.append(self.create_subscription(kind, topic, hear, profile))
 
@@ -134,15 +150,6 @@ def _save(path: str, session: PrimeSession) -> Path:
     from sysid_nodes.reports.prime.result import save_prime  # plots: two fifths of the node's start
 
     return save_prime(path, session)
-
-
-def _reader(read: Callable[[Any], Readings]) -> Convert:
-    return lambda message, _arrival: (read(message),)
-
-
-def _low_state_reader(robot: Robot) -> Convert:
-    read = LowStateReader(robot)
-    return lambda message, arrival: read(message, arrival).readings()
 
 
 def main(args: list[str] | None = None) -> int:

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from online_sysid.msg import Obstacles, StopRequest
 from rclpy.executors import Executor
@@ -35,6 +34,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.data.joint_state import RawJointState
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.data.scene import scene_of
 from sysid_nodes.exceptions import SysidError
 from sysid_nodes.reports.atomic_file import write_atomically
@@ -52,7 +52,7 @@ from sysid_nodes.ros.frames import FrameLookup
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.arm_report import ArmReport
 from sysid_nodes.ros.simulation.torque_interface import TorqueInterface
-from sysid_nodes.ros.spinning import make_executor, run_node
+from sysid_nodes.ros.spinning import make_executor, run_robot
 from sysid_nodes.simulation.arm.config import JointFaultConfig, SimulatedArmConfig, build_arm, build_driver
 from sysid_nodes.simulation.arm.driver_readings import DriverReadings
 from sysid_nodes.simulation.arm.position_interface import PositionInterface
@@ -67,7 +67,6 @@ _SERVE_EVERY = 20  # ticks between two looks at timers and services where nothin
 _CATCH_UP = 0.05  # of delay is made up for by running faster; what is beyond is given up for good [s]
 _QUEUE = 1000  # those that a listener which died has not acknowledged are dropped at one go, in 10 us each or more
 _SETTLED = 0.5  # from the last listener's appearance to the first joint state [s]
-_BILLION = 1_000_000_000
 
 
 class SimulatedArmNode(Node):
@@ -179,7 +178,7 @@ class SimulatedArmNode(Node):
         return reading
 
     def _publish(self, reading: RawJointState) -> None:
-        stamp = self._epoch + round(reading.stamp * _BILLION)
+        stamp = self._epoch + round(reading.stamp * SECOND)
         self._joint_states.publish(self._writer.write(reading, stamp))
         if self._torques is not None:
             self._torques.note_sent(stamp)
@@ -256,7 +255,7 @@ class SimulatedArmNode(Node):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    return run_node(NAME, SimulatedArmNode, lambda node: node.run(lambda: not rclpy.ok()), args)
+    return run_robot(NAME, SimulatedArmNode, args)
 
 
 if __name__ == "__main__":

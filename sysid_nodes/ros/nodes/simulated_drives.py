@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from sensor_msgs.msg import JointState
 
 from sysid_nodes.reports.atomic_file import write_atomically
@@ -22,7 +21,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
-from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.ros.spinning import run_robot
 from sysid_nodes.sessions.diagnostic_keys import ELAPSED
 from sysid_nodes.simulation.actuators.config import SimulatedDrivesConfig
 from sysid_nodes.simulation.actuators.hidden_run import hidden_run
@@ -79,7 +78,7 @@ class SimulatedDrivesNode(PlayedMotion):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    return run_node(NAME, SimulatedDrivesNode, lambda node: node.run(lambda: not rclpy.ok()), args)
+    return run_robot(NAME, SimulatedDrivesNode, args)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
 
 from sysid_nodes.exceptions import ConfigError, InputError
 from sysid_nodes.reports.atomic_file import write_atomically
@@ -33,7 +32,7 @@ from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.legged_publishers import LeggedPublishers, TruthPublishers
 from sysid_nodes.ros.simulation.obeyed_plans import Obeyed
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
-from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.ros.spinning import run_robot
 from sysid_nodes.sessions.diagnostic_keys import ELAPSED, ROBOT_FALLEN
 from sysid_nodes.simulation.legged import Fault, LeggedRobotSim, LeggedSimulationConfig, TruthSample
 from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
@@ -159,7 +158,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    return run_node(NAME, SimulatedLeggedRobotNode, lambda node: node.run(lambda: not rclpy.ok()), args)
+    return run_robot(NAME, SimulatedLeggedRobotNode, args)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import rclpy
 from sensor_msgs.msg import BatteryState, JointState
 
 from sysid_nodes.reports.atomic_file import write_atomically
@@ -23,7 +22,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
-from sysid_nodes.ros.spinning import run_node
+from sysid_nodes.ros.spinning import run_robot
 from sysid_nodes.sessions.diagnostic_keys import ELAPSED
 from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegTruth, simulate_leg
@@ -82,7 +81,7 @@ class SimulatedLinkageNode(PlayedMotion):
 
 def main(args: list[str] | None = None) -> int:
     """Runs the node; returns the exit status: 0, or 2 with one line on stderr when it cannot start."""
-    return run_node(NAME, SimulatedLinkageNode, lambda node: node.run(lambda: not rclpy.ok()), args)
+    return run_robot(NAME, SimulatedLinkageNode, args)
 
 
 if __name__ == "__main__":

@@ -101,12 +101,14 @@ def _take_command(online: OnlineSampling, raw: RawSetPoints) -> SamplingUpdate |
 
 
 def _write(online: OnlineSampling, path: str, source: str, spent: float) -> Path:
-    from sysid_nodes.reports.sampling.run import SamplingRun, save_sampling_run  # plots take their time
+    # plots take their time
+    from sysid_nodes.reports.sampling.run import FILES, SamplingRun, sampling_document, write_sampling_run
 
     result = online.update.result
     if result is None:
         raise ExcitationError(plain.status(online.update)[1])
-    return save_sampling_run(path, SamplingRun(result, online.robot, source, spent, online.config))
+    run = SamplingRun(result, online.robot, source, spent, online.config)
+    return FILES.save(path, run, sampling_document, write_sampling_run)
 
 
 def main(args: list[str] | None = None) -> int:

@@ -20,6 +20,7 @@ from rclpy.executors import Executor
 from rclpy.node import Node
 from std_msgs.msg import Header
 
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.certified.controller_conversions import nanoseconds
 from sysid_nodes.ros.simulation.arm_report import ArmReport
@@ -27,7 +28,6 @@ from sysid_nodes.simulation.arm.config import ArmSimulationConfig
 from sysid_nodes.simulation.arm.simulated_arm import COMMAND_INVALID, COMMAND_TIMEOUT, SimulatedArm
 
 _HOLDING_PATIENCE = 5.0  # real time to wait at least for a controller that has commanded nothing yet [s]
-_BILLION = 1_000_000_000
 
 
 class TorqueInterface:
@@ -99,9 +99,9 @@ class TorqueInterface:
         if arm.stop is not None:
             return
         self._answered = max(self._answered, stamp)
-        now = self._epoch + round(arm.now * _BILLION)
+        now = self._epoch + round(arm.now * SECOND)
         # An arm that still holds itself starts with the answer to its present state, and time waits for that.
-        allowed = 0 if self.waits and not arm.commanded else round(self._config.command_age * _BILLION)
+        allowed = 0 if self.waits and not arm.commanded else round(self._config.command_age * SECOND)
         if not self._engaged:
             self._engaged = True
             allowed = 0 if self._config.lockstep else allowed
@@ -113,7 +113,7 @@ class TorqueInterface:
         if tuple(message.joint_names) != self._names or torque.shape != (len(self._names),):
             arm.protective_stop(COMMAND_INVALID)
         else:
-            arm.command(torque, (stamp - self._epoch) / _BILLION)
+            arm.command(torque, (stamp - self._epoch) / SECOND)
 
     def _take_none(self, header: Header) -> None:
         """A controller is there and asks for nothing so far: from now on time waits for it."""

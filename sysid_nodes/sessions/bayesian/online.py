@@ -150,19 +150,19 @@ class OnlineBayesian:
         late = bool(self.config.power) and power < end and joints < end + self.config.bayesian.online.patience
         if joints < end or late:
             return None
-        used, fault, result = self.update.used, "", self.update.result
+        used, fault, kind, result = self.update.used, "", "", self.update.result
         try:
             result, known = identify_further(self._known, self._session.log(grid), self.robot, self._of_windows)
             if known is not None:
                 self._known, used = known, used + 1
                 self._config_id = self._identify_config(known.mechanism)
             else:
-                fault = result.status.message
+                fault = kind = result.status.message
             result = self._doubt(result)
         except (LogError, ExcitationError) as error:
-            fault = str(error)
+            fault, kind = str(error), error.kind
         if fault:
-            self.rejected[fault.partition(":")[0]] += 1  # what follows are numbers, which never are the same twice
+            self.rejected[kind] += 1
         self._start = grid.start + grid.count * grid.step
         self._session.forget(end)
         number = self.update.window + 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections import deque
 
+from sysid_nodes.data.nanoseconds import SECOND
+
 _WINDOW = 1.0  # of the machine's time that is looked back over [s]
 _LEAST = 0.3  # of it, before anything is said [s]
 _SPACING = 0.05  # of the stamps that are kept [s]
 _SLOWEST = 0.02
 _FASTEST = 100.0  # the robot's seconds in one of the machine's, beyond which its clock was set anew
 _JUMP = 10.0  # [s] that a clock may jump by besides
-
-_BILLION = 1_000_000_000
 
 
 class Pace:
@@ -53,4 +53,4 @@ class Pace:
         if not self._heard:
             return 0
         stamp, arrived = self._last
-        return stamp + round(_BILLION * self.rate * (time - arrived))
+        return stamp + round(SECOND * self.rate * (time - arrived))

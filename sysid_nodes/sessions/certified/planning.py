@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sysid_nodes.data.bounds import Bounds
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.model_box import ModelBox
 from sysid_nodes.results.trajectory_record import Phase, record_trajectory
@@ -27,8 +28,6 @@ from sysid_nodes.sessions.certified.timing import Timing
 from sysid_nodes.systems.certified.control.output import Mode
 from sysid_nodes.systems.certified.search.objective import Excite, Reach
 from sysid_nodes.systems.certified.search.plan_result import PlanResult, Start
-
-_BILLION = 1_000_000_000
 
 
 class Planning:
@@ -149,7 +148,7 @@ class Planning:
         elif waiting.record.id == seen.refused_id:
             self.timing.note_answer(False)
             self.message, self._waiting = f"refused: {seen.refused}", None
-        elif now > waiting.record.start_ns + _BILLION:
+        elif now > waiting.record.start_ns + SECOND:
             self.message, self._waiting = "was not taken over", None
         elif self.known.scene is not None and waiting.record.scene_id != self.known.scene.id:
             self._waiting = None  # the controller has dropped it as well

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sysid_nodes.data.nanoseconds import SECOND
 from sysid_nodes.data.scene import Scene
 from sysid_nodes.results.trajectory_record import takeover_ns
 from sysid_nodes.sessions.certified.config import PlannerNodeConfig
 from sysid_nodes.sessions.certified.state import Planned
 from sysid_nodes.sessions.certified.timing import Timing
 
-_BILLION = 1_000_000_000
 _SENDING = 0.02  # from the end of planning to the controller's acceptance, at least [s]
 
 
@@ -48,8 +48,8 @@ class Takeover:
         At rest any time will do: as long after the end of planning as the lead says [s].
         """
         if self.moving:
-            return self if finished + round(_SENDING * _BILLION) <= self.stamp else None
-        stamp, previous = max(self.stamp, finished + round(lead * _BILLION)), self.previous
+            return self if finished + round(_SENDING * SECOND) <= self.stamp else None
+        stamp, previous = max(self.stamp, finished + round(lead * SECOND)), self.previous
         time = self.time if previous is None else max(self.time, 1e-9 * (stamp - previous.record.start_ns))
         return replace(self, stamp=stamp, time=time)
 

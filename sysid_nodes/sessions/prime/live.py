@@ -19,8 +19,8 @@ from sysid_nodes.sessions.prime.trust import PrimeJudgement
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.sessions.worker import LiveWorker
 
-Convert = Callable[[Any, float], Sequence[Readings]]
-"""Readings of a message that arrived at a time of the node's clock [s]; may raise SamplesError."""
+Convert = Callable[[Any], Sequence[Readings]]
+"""Readings of a message; may raise SamplesError."""
 
 _PATIENCE = 10.0
 """Longer than any window takes to solve, shorter than a service's caller cares to wait [s]."""
@@ -66,10 +66,10 @@ class LivePrime:
         self._longest_lag = self._longest_solve = 0.0
         self._reported = time.monotonic(), time.process_time(), Counter[str]()
 
-    def put(self, stream: str, convert: Convert, message: Any, arrival: float) -> None:
-        """Queues a message of a stream, with its arrival by the node's clock [s]; called a thousand times a second."""
+    def put(self, stream: str, convert: Convert, message: Any) -> None:
+        """Queues a message of a stream; called a thousand times a second."""
         self.received[stream] += 1
-        self._worker.put((convert, message, arrival, time.monotonic()))
+        self._worker.put((convert, message, time.monotonic()))
 
     def look(self) -> None:
         """Has streams and estimate judged if nothing has come for a while."""
@@ -141,15 +141,15 @@ class LivePrime:
 
     # -- on the worker's thread
 
-    def _process(self, item: tuple[Convert, Any, float, float] | None) -> None:
+    def _process(self, item: tuple[Convert, Any, float] | None) -> None:
         if item is None:
             self._look()
         else:
             self._take(*item)
 
-    def _take(self, convert: Convert, message: Any, arrival: float, put: float) -> None:
+    def _take(self, convert: Convert, message: Any, put: float) -> None:
         try:
-            heard = convert(message, arrival)
+            heard = convert(message)
         except SamplesError as error:
             self._session.unusable[str(error)] += 1
             return

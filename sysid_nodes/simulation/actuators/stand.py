@@ -22,7 +22,7 @@ from sysid_nodes.data.actuator_log import ActuatorLog
 from sysid_nodes.models.held_command import HeldCommand
 from sysid_nodes.models.joint_load import joint_load
 from sysid_nodes.robots import MotorConstants, Robot
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.rollouts.arm_model import arm_spec
 
 Array = npt.NDArray[np.float64]
 

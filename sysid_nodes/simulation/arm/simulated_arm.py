@@ -13,8 +13,8 @@ from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.exceptions import InputError
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.robot import Array
+from sysid_nodes.rollouts.arm_model import build_mujoco
 from sysid_nodes.simulation.arm.hardware_config import HardwareConfig
-from sysid_nodes.simulation.arm.mujoco_arm import build_mujoco
 from sysid_nodes.simulation.arm.plant import Plant
 from sysid_nodes.simulation.arm.protective_stop import JointServo, StopReport
 from sysid_nodes.simulation.arm.readings import read_joints

@@ -11,7 +11,7 @@ from sysid_nodes.data.scene import Scene
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.robots import Primitive, Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.contact_watch import FARTHEST, Closest, ContactWatch
+from sysid_nodes.rollouts.contact_watch import FARTHEST, Closest, ContactWatch
 
 _NONE = Closest(FARTHEST, "", "")
 

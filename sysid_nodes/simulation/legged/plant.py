@@ -18,6 +18,9 @@ Torque = Callable[[Array, Array], Array]
 """Torques (n,) [N m] at joint positions and velocities (n,)."""
 
 
+_AXES = np.arange(3)
+
+
 class LeggedPlant:
     """A MuJoCo robot moved on by torques, tick by tick, each of several integrator steps.
 
@@ -123,8 +126,9 @@ class LeggedPlant:
         if data.ncon:
             contact = data.contact
             address = contact.efc_address  # -1: listed, but too far apart for a force
-            rows = data.efc_force[address[:, None] + np.arange(3)] * (address >= 0)[:, None]
+            rows = data.efc_force[address[:, None] + _AXES] * (address >= 0)[:, None]
             # Rows of a contact's frame: normal, from the ground (the first geom) to the robot, and two tangents.
-            world = np.einsum("ci,cij->cj", rows, contact.frame.reshape(-1, 3, 3))
-            np.add.at(forces, self._row[contact.geom[:, 1]], world)
+            world = (rows[:, None] @ contact.frame.reshape(-1, 3, 3))[:, 0]
+            for row, force in zip(self._row[contact.geom[:, 1]].tolist(), world, strict=True):
+                forces[row] += force
         return forces

@@ -15,6 +15,9 @@ from sysid_nodes.solvers.trajectory_least_squares.band import Band
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, NormalEquations, add_window
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
 
+_UNDETERMINED = 1e-13
+"""A pivot that small, relative to the diagonal, is the rounding of zero."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -81,15 +84,42 @@ class Factor:
         flat -= self.border @ parameter
         return self._solve_band(rows, 0, transposed=True), np.asarray(parameter)
 
+    def first_stages(self, count: int) -> tuple[Array, Step] | None:
+        """The first `count` stages as the equations want them when those that follow and the parameters are given.
+
+        Returns:
+            (T + 1, n, c) derivatives of the stages by those W - 1 that follow, which are themselves, and by the
+            parameters, zero for stages further on; and the step when none of these c unknowns moves. None where the
+            first stages are not determined then.
+        """
+        layout, width = self.equations.layout, self.equations.windows.width
+        n, j = layout.size, np.arange(layout.size)
+        pivot, whole = (band.columns[:count, j, j] for band in (self.band, self.equations.band))
+        if not np.all(pivot**2 > _UNDETERMINED * whole):
+            return None
+        given = min(width - 1, layout.stages - count) * n
+        right = np.zeros((count, n, given + layout.parameters + 1))
+        for k in range(max(count - width + 1, 0), count):
+            coupled = self.band.columns[k, :, (count - k) * n :][:, :given]
+            right[k, :, : coupled.shape[1]] = -coupled
+        right[:, :, given:-1] = -self.border[: count * n].reshape(count, n, layout.parameters)
+        right[:, :, -1] = -self.gradient[: count * n].reshape(count, n)
+        found = self._solve_band(right, 0, transposed=True)
+        by_given = np.zeros((layout.stages * n, given + layout.parameters))
+        by_given[: count * n] = found[:, :, :-1].reshape(count * n, -1)
+        by_given[count * n : count * n + given] = np.eye(given, by_given.shape[1])
+        stage, parameter = np.zeros((layout.stages, n)), np.zeros(layout.parameters)
+        stage[:count] = found[:, :, -1]
+        step = Step(stage, parameter, self._local_step(stage, parameter))
+        return by_given.reshape(layout.stages, n, -1), step
+
     def _solve_band(self, rows: Array, first: int, *, transposed: bool) -> Array:
-        """L^-1 or L^-T times (T + 1, n, c), zero before stage `first`."""
-        kernel = compiled_normal_equations()
+        """L^-1 or L^-T of the first K stages times (K, n, c), zero before stage `first`."""
+        kernel, band = compiled_normal_equations(), Band(self.band.storage[: len(rows)], self.band.size)
         if kernel is None:
             trans, flat = "T" if transposed else "N", rows.reshape(-1, rows.shape[2])
-            return np.ascontiguousarray(lapack.dtbtrs(self.band.lapack, flat, uplo="L", trans=trans)[0]).reshape(
-                rows.shape
-            )
-        kernel.solve_band(self.band.storage, first, transposed, rows)
+            return np.ascontiguousarray(lapack.dtbtrs(band.lapack, flat, uplo="L", trans=trans)[0]).reshape(rows.shape)
+        kernel.solve_band(band.storage, first, transposed, rows)
         return rows
 
     def _local_step(self, stage: Array, parameter: Array) -> Array:

@@ -57,19 +57,6 @@ class GaussianPrior:
         known = np.isfinite(sigmas)
         return GaussianPrior(np.diag(1.0 / sigmas)[known], np.zeros(known.sum()), stage.shape[1], parameter.size)
 
-    @staticmethod
-    def from_covariance(covariance: Array, size: int, parameters: int = 0) -> GaussianPrior:
-        """Centred on the reference, from a positive definite (width * n + p, width * n + p) covariance.
-
-        Raises:
-            SamplesError: the covariance is not positive definite.
-        """
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(covariance))
-        except np.linalg.LinAlgError:
-            raise SamplesError("a prior's covariance must be positive definite") from None
-        return GaussianPrior(root, np.zeros(root.shape[0]), size, parameters)
-
     @property
     def width(self) -> int:
         """Stages the prior spans."""

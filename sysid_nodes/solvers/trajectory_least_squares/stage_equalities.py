@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks, Layout
 
 BoolArray = npt.NDArray[np.bool_]
@@ -81,22 +80,6 @@ class TangentSpace:
     def expand(self, step: Array) -> Array:
         """(T + 1, n) of a step (T + 1, n - c) in these coordinates."""
         return np.asarray(np.einsum("kij,kj->ki", self.basis, step))
-
-    def expand_posterior(self, found: Posterior) -> Posterior:
-        """Covariances of the stages themselves: none across the manifold."""
-        z = self.basis
-
-        def both(reach: int, covariance: Array) -> Array:
-            count = len(covariance)
-            return np.asarray(z[:count] @ covariance @ z[reach : reach + count].swapaxes(1, 2))
-
-        return replace(
-            found,
-            stage=both(0, found.stage),
-            stage_parameter=z @ found.stage_parameter,
-            neighbour=both(1, found.neighbour),
-            second=both(2, found.second),
-        )
 
 
 def tangent_space(equalities: StageEqualities) -> TangentSpace:

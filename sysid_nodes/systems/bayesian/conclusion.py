@@ -88,7 +88,7 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
-        wiring = other_wiring(fitted) if status.trusted else Wiring()
+        wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
         wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
         findings = (*findings, *filter(None, (wiring.open,)))
     if changed and changed.contradicts:

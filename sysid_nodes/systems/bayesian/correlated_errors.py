@@ -33,7 +33,7 @@ from sysid_nodes.systems.bayesian.parameters import Parameters
 
 Array = npt.NDArray[np.float64]
 
-_ITERATIONS = 200  # iterations of a problem of a few hundred unknowns
+_ITERATIONS = 1000  # of a few hundred unknowns: along what a log hardly tells, valleys are long and bent
 
 
 class _Point(NamedTuple):

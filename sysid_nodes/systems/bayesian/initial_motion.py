@@ -103,5 +103,8 @@ def _close(closures: LoopClosures, q: Array, free: BoolArray, before: Array, fir
         placed, left = close_loops(closures, placed, np.ones_like(free))
     if left >= CLOSED:
         where = "the first positions" if first else "some positions"
-        raise LogError(f"a loop cannot be closed at {where} that were read: {1e3 * left:.3g} mm or mrad stay open")
+        raise LogError(
+            f"a loop cannot be closed at {where} that were read: {1e3 * left:.3g} mm or mrad stay open",
+            kind=f"a loop cannot be closed at {where} that were read",
+        )
     return placed

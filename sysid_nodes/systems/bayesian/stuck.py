@@ -34,13 +34,22 @@ def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequ
     """
     for j in np.flatnonzero(np.isfinite(log.position).any(axis=0)).tolist():
         if since := stuck_until_it_jumps(log.position[:, j]):
-            raise LogError(f"'{joints[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?")
+            raise LogError(
+                f"'{joints[j]}' reads the same for {since * log.step:.2g} s and then jumps: stuck?",
+                kind=f"'{joints[j]}' reads the same and then jumps",
+            )
         if since := stops_dead(log.position[:, j]):
-            raise LogError(f"'{joints[j]}' stops dead and reads the same for the last {since * log.step:.2g} s: stuck?")
+            raise LogError(
+                f"'{joints[j]}' stops dead and reads the same for the last {since * log.step:.2g} s: stuck?",
+                kind=f"'{joints[j]}' stops dead",
+            )
     for torque, j in zip(log.torque.T, np.flatnonzero(motors).tolist(), strict=True):
         told, way = torque[np.isfinite(torque)], log.position[:, j][np.isfinite(log.position[:, j])]
         if len(told) and np.ptp(told) == 0.0 and len(way) and np.ptp(way) > MOVES:
-            raise LogError(f"the torque of '{joints[j]}' reads {told[0]:.3g} throughout while it moves: stuck?")
+            raise LogError(
+                f"the torque of '{joints[j]}' reads {told[0]:.3g} throughout while it moves: stuck?",
+                kind=f"the torque of '{joints[j]}' reads the same throughout",
+            )
 
 
 def stuck_until_it_jumps(position: Array) -> int:

@@ -23,6 +23,9 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+TOGETHER = 3
+"""Stages whose torques are compared by their mean: errors of accelerations are 3.7 times less there than at a stage."""
+
 _NONE = 1e-3  # independent errors, of which no noise is told
 _REACHED = 1e-9  # of the largest singular value of B, below which is rounding
 
@@ -116,3 +119,19 @@ def compress(root: Array, target: Array) -> tuple[Array, Array]:
         return root, target
     both = np.asarray(np.linalg.qr(np.column_stack([root, target]), mode="r"))
     return both[:, :-1], both[:, -1]
+
+
+def shares(used: BoolArray) -> tuple[Array, BoolArray]:
+    """(B, TOGETHER, m) weights of the torques that are used (K, m) in means of stages that follow one another, and
+    (B, m) which of these means are of most of their stages.
+    """
+    count = len(used) // TOGETHER
+    there = used[: count * TOGETHER].reshape(count, TOGETHER, -1)
+    number = there.sum(axis=1)
+    return there / np.maximum(number, 1)[:, None], np.asarray(2 * number > TOGETHER)
+
+
+def means(values: Array, weight: Array) -> Array:
+    """(B, m, ...) of values (K, m, ...) by weights (B, TOGETHER, m)."""
+    parts = values[: len(weight) * TOGETHER].reshape(*weight.shape, *values.shape[2:])
+    return np.asarray(np.einsum("blm,blm...->bm...", weight, parts))

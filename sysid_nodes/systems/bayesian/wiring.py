@@ -11,9 +11,11 @@ robot of the prior, has
 for a way that is chosen before, or the mean of several: that is how seldom honest logs are refused. With torques of
 another scale, friction, rotors and offsets are expected in that scale, too: where little is known of them their prior
 is wide, and would speak for whatever makes them larger (M. S. Bartlett, A comment on D. V. Lindley's statistical
-paradox, Biometrika 44, 1957). Links tell the scale, whose masses a description knows. Errors that last count for as
-many as times that they last, in the way in which they last least. A fit of the whole problem cannot be
-asked: in a short log it bends the motion, and estimates noise, until torques that are turned round are explained as
+paradox, Biometrika 44, 1957). Links tell the scale, whose masses a description knows. Noise of positions makes
+torques of single stages err by what links are heavy, all joints' together and one stage against the next, which no
+noise of torques describes: means over some stages, of which next to nothing of that is left, are compared. Errors that
+last count for as many as times that they last, in the way in which they last least. A fit of the whole problem cannot
+be asked: in a short log it bends the motion, and estimates noise, until torques that are turned round are explained as
 well. Where loops have more forces than there are joints without a motor, as of two feet that stand, torques are
 compared as far as they do not only press parts of the mechanism against each other (torque_errors.py).
 """
@@ -30,13 +32,12 @@ from scipy.special import log_ndtr, logsumexp
 
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
 from sysid_nodes.systems.bayesian.correlated_errors import most_probable_constants
-from sysid_nodes.systems.bayesian.descent import Fitted
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion
 from sysid_nodes.systems.bayesian.parameters import Parameters
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
-from sysid_nodes.systems.bayesian.torque_errors import Judged, TorqueErrors, torque_errors
+from sysid_nodes.systems.bayesian.torque_errors import TOGETHER, Judged, TorqueErrors, means, shares, torque_errors
 from sysid_nodes.systems.bayesian.turning import turns
 from sysid_nodes.systems.bayesian.ways_of_reading import Way, rescalings, rewirings
 
@@ -45,32 +46,34 @@ BoolArray = npt.NDArray[np.bool_]
 
 _CHANCE = 0.01  # that an honest log speaks for another way of reading as much as contradicts it
 _CHANCE_OF_SCALE = 0.05  # the same of another scale, of which nothing tells but the prior
-_LEAST = 8  # stages of a joint that tell its noise
+_LEAST = 8  # means of a joint that tell its noise
 _START = 0.3  # of the spread of a joint's torques, where its noise begins
-_ROUNDS = 6
-_SETTLED = 0.03  # relative change of noise
+_ROUNDS, _SETTLED = 6, 0.03  # of a search for noise at most, and its relative change that ends it
 _HOPELESS = 20.0  # by which the logarithm of a probability without bounds is less, of ways that are not looked at
 _EXACT = 1e-6  # of costs, relative: of twelve motors, logarithms of probabilities to a third, in two thirds of the time
 _UNTOLD = np.log(100.0)  # odds against a way of reading, below which a log leaves it open
 _NAMED = 6
+_UNJUDGED = "whether torques were turned round or swapped was not judged: no constants were found along the readings"
 _FINEST = 1e-9  # noise of torques at least [N m]
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Torques to be read along a motion, by_phi phi + rest (K, m), and what forces that nothing else tells hand on to
-    them (K, m, f); those that were, and by how much they scatter (m,); which of them are used (K, m)."""
+    """Torques to be read along a motion, by_phi phi + rest (B, m), and what forces that nothing else tells hand on to
+    them (B, m, f), means of stages by weights (B, TOGETHER, m); those that were, of each stage (K, m), and by how much
+    their means scatter (m,); which means are used (B, m)."""
 
     by_phi: Array
     rest: Array
     handed: Array
+    weight: Array
     read: Array
     scatter: Array
     used: BoolArray
 
     def errors(self, way: Way) -> TorqueErrors:
         """If they were read that way."""
-        read = self.read[:, way.source] * way.factor
+        read = means(self.read[:, way.source] * way.factor, self.weight)
         return torque_errors(self.by_phi, read - self.rest, self.used, self.handed)
 
     def least(self, way: Way) -> Array:
@@ -79,7 +82,7 @@ class _Rows:
 
     def start(self, way: Way) -> Array:
         """(m,) noise that a search for it begins with [N m]."""
-        columns = zip(self.read.T, self.used.T, strict=True)
+        columns = zip(means(self.read, self.weight).T, self.used.T, strict=True)
         spread = np.array([np.std(read[used]) if used.any() else 0.0 for read, used in columns])
         return np.maximum(_START * spread, self.least(way))
 
@@ -97,43 +100,49 @@ class _Evidence:
 
 class Wiring(NamedTuple):
     """Attributes: in words, another way in which torques may have been read that a log speaks for, and the ways of
-    reading at single joints that it does not speak against either; empty where there is none."""
+    reading at single joints that it does not speak against either; empty where there is none. Logarithm of the largest
+    odds for one of these; minus infinity where none came into question."""
 
     against: str = ""
     open: str = ""
+    odds: float = -np.inf
 
 
-def other_wiring(fitted: Fitted) -> Wiring:
-    """Whether torques were read another way, as far as a log tells."""
-    problem, own = fitted.problem, fitted.problem.mechanism.parameters
+def other_wiring(problem: MechanismProblem, read: Array) -> Wiring:
+    """Whether torques were read another way, as far as a log tells along positions (N, n) by the readings alone."""
+    own = problem.mechanism.parameters
     if problem.mechanism.contacts.touching or not np.isfinite(problem.log.torque).any() or not len(own.free):
         return Wiring()
     if problem.reference is not None:  # idle motors brake: torques that hardly drive a motion seem turned round
         return Wiring()
-    rows = _rows(problem, fitted.read)
-    names, read = [str(name) for name in np.array(own.joints)[own.motors]], np.asarray(rows.used.any(axis=0))
+    rows = _rows(problem, read)
+    names, there = [str(name) for name in np.array(own.joints)[own.motors]], np.asarray(rows.used.any(axis=0))
     m, white = len(names), np.ones(len(names))
     straight = Way("", np.arange(m), white)
-    roughly, noise = _unbounded_evidence(own, rows, straight)
-    shared = noise if rows.handed.shape[2] else None  # forces hand errors on: all are seen by the same noise, in time
-    as_read, untold = None, ""
+    if (as_read := _evidence(own, rows, straight, white, own.mean)) is None:
+        return Wiring(open=_UNJUDGED) if rows.used.any() else Wiring()
+    shared = as_read.noise if rows.handed.shape[2] else None  # forces hand errors on: one noise for all, in time
+    untold, highest = "", -np.inf
     for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
-        told = [way for way in every if read[way.source][read].all()]  # not by what was never read
-        ways = [way for way in told if _unbounded_evidence(own, rows, way, shared)[0] > roughly - _HOPELESS]
-        if not ways or (as_read := as_read or _evidence(own, rows, straight, white, own.mean)) is None:
+        told = [way for way in every if there[way.source][there].all()]  # not by what was never read
+        # Beside what is as read, bounds and all: where that is wrong, impossible constants would explain it.
+        ways = [way for way in told if _unbounded_evidence(own, rows, way, shared) > as_read.value - _HOPELESS]
+        if not ways:
             continue
         found = [_evidence(own, rows, way, white, own.mean) for way in ways]
         values = np.array([-np.inf if one is None else one.value - as_read.value for one in found])
         least, best = np.log(len(every) / chance), int(np.argmax(values))
         if chance == _CHANCE:
+            highest = float(values[best])
             untold = _untold([way.words for way, value in zip(ways, values, strict=True) if value > -_UNTOLD])
         if logsumexp(values) < least or (other := found[best]) is None:
             continue
         lasts = np.minimum(as_read.lasts, other.lasts)
         again = [_evidence(own, rows, way, lasts, one.x) for way, one in ((straight, as_read), (ways[best], other))]
         if again[0] is not None and again[1] is not None and (odds := again[1].value - again[0].value) > least:
-            return Wiring(f"the log is {_times(odds)} as probable had torques been {ways[best].words}")
-    return Wiring(open=untold)
+            words = f"the log is {_times(odds)} as probable had torques been {ways[best].words}"
+            return Wiring(words, odds=max(highest, odds))
+    return Wiring(open=untold, odds=highest)
 
 
 def _untold(ways: Sequence[str]) -> str:
@@ -172,10 +181,11 @@ def _rows(problem: MechanismProblem, read: Array) -> _Rows:
     value = gain * torque + offset - delay * rate
     still = Estimate(read, np.zeros((log.stages, mechanism.closures.count)), x)
     used = log.torque_stages[1:-1, None] & ~log.unread & ~turns(mechanism, log, still)
-    used &= used.sum(axis=0) >= _LEAST
-    scatter = np.where(np.isfinite(log.torque_scatter), log.torque_scatter, 0.0)
-    torques = np.nan_to_num(log.torque[1:-1])
-    return _Rows(by_phi, value - by_phi @ phi, free, torques, np.maximum(scatter, _FINEST), used)
+    weight, told = shares(used)
+    told &= told.sum(axis=0) >= _LEAST
+    by_phi, rest, free = (means(values, weight) for values in (by_phi, value - by_phi @ phi, free))
+    scatter = np.where(np.isfinite(log.torque_scatter), log.torque_scatter, 0.0) / np.sqrt(TOGETHER)
+    return _Rows(by_phi, rest, free, weight, np.nan_to_num(log.torque[1:-1]), np.maximum(scatter, _FINEST), told)
 
 
 def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) -> _Evidence | None:
@@ -221,10 +231,10 @@ def _size(judged: Judged, way: Way, noise: Array, lasts: Array) -> float:
     return float(np.sum(each / lasts) - judged.volume / lasts.max())
 
 
-def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | None = None) -> tuple[float, Array]:
+def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | None = None) -> float:
     """`_Evidence.value` were the prior a Gaussian in phi, which leaves more to ways that are wrong: in closed form.
 
-    And (m,) noise, which is looked for where it is not given.
+    Noise (m,) is looked for where it is not given.
     """
     own, errors = way.prior(own), rows.errors(way)
     phi, slope = own.linear(own.mean)
@@ -237,4 +247,4 @@ def _unbounded_evidence(own: Parameters, rows: _Rows, way: Way, noise: Array | N
         judged = errors.judge(phi + half @ z, noise)
         noise = judged.noise(rows.least(way)) if rounds > 1 else noise
     narrowing = np.sum(np.log(np.abs(np.diag(upper))))
-    return _size(judged, way, noise, np.ones(len(noise))) - 0.5 * float(z @ z) - float(narrowing), noise
+    return _size(judged, way, noise, np.ones(len(noise))) - 0.5 * float(z @ z) - float(narrowing)

@@ -28,8 +28,8 @@ def describe(
     """
     lines = [
         "The body is rigid, rigidly attached, and stays the same while data are taken.",
-        "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths) are exact, "
-        "and nothing touches the arm, cables and springs included.",
+        "The robot's base is fixed, its gravity vector and its kinematics (joint axes, link lengths, zeros of "
+        "the encoders) are exact, and nothing touches the arm, cables and springs included.",
         "Links and joints do not bend and gears have no play: the angles read are those of the links, and of the same "
         "instant as the efforts.",
         *_errors(noise),

@@ -105,7 +105,7 @@ def calibrate(
     if not any(run.mass == 0.0 for run in runs):
         raise ExcitationError("calibration needs a run without payload")
     show: Progress = progress or _no_progress
-    n, body, (centre, radius) = robot.n, robot.body_index(config.body), _known_box(robot, config)
+    n, body, (centre, radius) = robot.n, robot.body_index(config.body), calibrated_box(robot, config)
     loads = [_load(config, run) for run in runs]
     rows = _rows_of_all(robot, config, runs, loads, centre, radius, coupling)
     _check_motion(robot, rows)
@@ -159,16 +159,17 @@ def _largest_speed(runs: Sequence[Run]) -> Array:
     return np.asarray(np.max([np.abs(run.samples.qd).max(axis=0) for run in runs if run.mass == 0.0], axis=0))
 
 
-def _known_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
-    """As stated, and of gains no less than that: one that is off scales every link, and then a load, unnoticed.
+def calibrated_box(robot: Robot, config: IntervalIdentifierConfig) -> tuple[Array, Array]:
+    """As stated, and where nothing is stated of gains, what a calibration assumes of them.
 
-    Where errors are itemised, those of readings are stated.
+    One that is off scales every link, and then a load, unnoticed. Where errors are itemised, those of readings are
+    stated.
     """
     centre, radius = known_box(robot, config.known_robot)
     if config.noise.model == "window":
         gain = slice(14 * robot.n, 15 * robot.n)
-        least = per_joint(config.known_robot.calibration_gain, robot.n, "known_robot.calibration_gain")
-        radius[gain] = np.maximum(radius[gain], least * centre[gain])
+        assumed = per_joint(config.known_robot.calibration_gain, robot.n, "known_robot.calibration_gain")
+        radius[gain] = np.where(radius[gain] > 0.0, radius[gain], assumed * centre[gain])
     return centre, radius
 
 

@@ -335,7 +335,7 @@ class IntervalPipeline:
         """Says what effect that nobody stated the residuals of the fit look like, or nothing.
 
         Not where the fit begins with a posterior: that is surer of the robot than any box, and a real UR10e with its
-        right load looked 4.5 standard deviations off by it, 3.4 off by the fit that bounds go with.
+        right load looked 4.5 standard deviations off by it, 3.5 off by the fit that bounds go with.
         """
         if calibration.method != INTERVAL:
             return ""
@@ -344,7 +344,8 @@ class IntervalPipeline:
         )
         if found is None or found.sigmas < _CLEAR:
             return ""
-        return f"the torques look like {found.name}, {found.sigmas:.1f} standard deviations from none"
+        where = "" if found.joint is None else f", most of all {self.robot.joint_names[found.joint]}"
+        return f"the torques look like {found.name}{where}, {found.sigmas:.1f} standard deviations from none"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.

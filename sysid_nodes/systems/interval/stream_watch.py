@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.results import Status
-from sysid_nodes.robots import Robot
+from sysid_nodes.robots import Robot, load_robot, robot_names
 from sysid_nodes.signals.driver import DriverSignals
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.plausibility import ALL_JOINTS, constant_signals
@@ -98,7 +99,15 @@ def missing_joints(robot: Robot, there: Iterable[str]) -> tuple[Finding, ...]:
     if not there or not missing:
         return ()
     line = f"has no joint {_some(missing)} of robot '{robot.name}'; it has {_some(sorted(there))}"
+    if others := _arms_with(frozenset(there)):
+        line += f", as robot '{others[0]}' has"
     return (Finding("joints", ALL_JOINTS, np.nan, line),)
+
+
+@cache
+def _arms_with(there: frozenset[str]) -> tuple[str, ...]:
+    """Names of the registered arms that have these joints, and perhaps others."""
+    return tuple(name for name in robot_names(floating_base=False) if there >= set(load_robot(name).joint_names))
 
 
 def _some(names: Sequence[str]) -> str:

@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data.inertia import log_cholesky_hessian, log_cholesky_to_parameters
-from sysid_nodes.models import contact
 from sysid_nodes.models.contact_motion import contact_arms, contact_gaps
-from sysid_nodes.models.floating_base import ContactKinematics, contact_kinematics
+from sysid_nodes.models.floating_base import contact_kinematics
 from sysid_nodes.results.least_squares import SolveResult
 from sysid_nodes.results.prime import BodyEstimate, ContactEstimate, EstimateStatus, Fit, PrimeEstimate
 from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior
 from sysid_nodes.systems.prime.contact_shares import share_covariance
-from sysid_nodes.systems.prime.contacts import ContactLaw
+from sysid_nodes.systems.prime.force_errors import missing_force, smoothing_error, touching_force, unseen_force
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.observability import observed_parameters, turning_rms
 from sysid_nodes.systems.prime.problem import PrimeProblem
@@ -141,13 +140,14 @@ def _contacts(
         each = np.arange(nc)
         own = found.local[inner].reshape(len(w), nc, 3, nc, 3)[:, each, :, each].swapaxes(0, 1)
         slope = axes.T @ law.force_jacobian(w)
-        covariance[inner] = slope @ own @ slope.swapaxes(-1, -2) + _smoothing_error(law, w, pushed)
+        covariance[inner] = slope @ own @ slope.swapaxes(-1, -2) + smoothing_error(law, w, pushed)
         foot = parameters.foot
         if not problem.loaded:  # then all feet bear a load together, and nothing says which
             foot = np.zeros_like(foot)
         covariance[inner] += share_covariance(law, foot, kinematics.centre[1:-1], pushed)
-        covariance[inner] += _missing_force(problem, point, kinematics, law, first)
-        covariance[inner] += _unseen_force(problem, point, kinematics, law, found.stage[first:], gap[first:])
+        covariance[inner] += missing_force(problem, point, kinematics, law, first)
+        covariance[inner] += touching_force(law, pushed, gap[first:])
+        covariance[inner] += unseen_force(problem, point, kinematics, law, found.stage[first:], gap[first:])
     normal = np.nan_to_num(force) @ axes[0]
     return ContactEstimate(
         names=base.contact_names,
@@ -157,73 +157,6 @@ def _contacts(
         covariance=covariance,
         on_ground=normal > problem.model.config.contact.threshold,
     )
-
-
-def _smoothing_error(law: ContactLaw, w: Array, force: Array) -> Array:
-    """(K, nc, 3, 3): squared force-at-a-distance, which a foot in the air owes to the smoothing alone.
-
-    The share of a force that is the smoothing's is that of the velocity side in the cone pair: one in the air, none in
-    firm contact. It is an error of the model, not noise, so it goes on top of the covariance. Where a contact is open
-    the direction means nothing either: along the ground it may be off by as much as friction lets it turn.
-    """
-    velocity = contact.smooth_projection(w, law.smoothing)[..., :1]
-    pressed = contact.smooth_projection(-w, law.smoothing)[..., :1]
-    share = velocity / (velocity + pressed)
-    own, axes = share * force, law.plane.axes
-    along = (law.config.friction * share[..., 0] * (own @ axes[0])) ** 2
-    return np.asarray(own[..., :, None] * own[..., None, :] + along[..., None, None] * (axes[1:].T @ axes[1:]))
-
-
-def _missing_force(
-    problem: PrimeProblem, point: Trajectory, kinematics: ContactKinematics, law: ContactLaw, first: int
-) -> Array:
-    """(K, nc, 3, 3): squared force that the dynamics lack at a stage and that this contact alone would supply.
-
-    Whether a foot presses is settled by its gap as well. On ground that is higher than the plane it seems to be in the
-    air while it bears, to a hundredth of a newton: a local minimum, which its curvature does not know to be one. What
-    the residuals of the dynamics leave of such a force tells of it, where it is more than their noise.
-    """
-    base = problem.model.base
-    rows = problem.inner.dynamics.after(first).at(base, point.theta)
-    count, nc = len(kinematics.centre) - 2, base.contacts
-    columns = rows.contact_columns(kinematics, law).reshape(count, -1, nc, 3).transpose(0, 2, 1, 3)
-    left = problem.inner.residuals(point, problem.law)[0][first:]
-    information = columns.swapaxes(-1, -2) @ columns + np.eye(3) / law.config.force_sigma**2
-    asked = np.einsum("kcvi,kv->kci", columns, left)
-    lacking = np.linalg.solve(information, asked[..., None])[..., 0]
-    lacking[np.einsum("kci,kci->kc", lacking, asked) < _NOISE] = 0.0
-    along = lacking @ law.plane.axes
-    return np.asarray(along[..., :, None] * along[..., None, :])
-
-
-def _unseen_force(
-    problem: PrimeProblem, point: Trajectory, kinematics: ContactKinematics, law: ContactLaw, spread: Array, gap: Array
-) -> Array:
-    """(K, nc, 3, 3): squared force on a foot that seems to be up where no torque was read and its leg is unseen.
-
-    In a gap of the readings of a leg nothing but the gap to the ground says whether it bears, and that is not known
-    either. It may bear any share of the weight, each as likely; a contact that is open has a curvature of none.
-
-    Args:
-        spread: (N, nv, nv) covariances of the configurations, from the first stage that is asked for on.
-        gap: (N, nc) of these stages [m].
-    """
-    base, axes, first = problem.model.base, law.plane.axes, problem.stages - len(gap)
-    normal = np.einsum("kcav,a->kcv", kinematics.linear[1:-1], axes[0])
-    sigma = np.sqrt(np.einsum("kcv,kvw,kcw->kc", normal, spread[1:-1], normal))
-    open_ = law.force(point.w[first + 1 : -1])[..., 0] < problem.model.config.contact.threshold
-    unseen = open_ & ~problem.inner.dynamics.read[first:, None] & (gap[1:-1] < _MAY_TOUCH * sigma)
-    mass = float(problem.model.parameters.inertia(point.theta)[:, 0].sum())
-    weight = mass * float(np.linalg.norm(base.tree.gravity))
-    along = np.diag([1.0, law.config.friction, law.config.friction]) @ axes
-    return np.asarray(unseen[..., None, None] * (weight**2 / 3.0) * (along.T @ along))
-
-
-_MAY_TOUCH = 3.0
-"""Standard deviations of a gap within which a foot may touch."""
-
-_NOISE = 9.0
-"""Decrease of a stage's sum of squares below which no force is taken to be missing."""
 
 
 def _motion_covariances(problem: PrimeProblem, found: Posterior | None) -> tuple[Array, Array]:

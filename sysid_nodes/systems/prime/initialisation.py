@@ -17,7 +17,8 @@ from sysid_nodes.models.rotations import (
     quaternion_matrix,
     quaternion_product,
 )
-from sysid_nodes.sensors.accelerometer import accelerometer
+from sysid_nodes.sensors.accelerometer import Accelerometer
+from sysid_nodes.sensors.late import LateSensor
 from sysid_nodes.sensors.sensor import States
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.systems.prime.first_height import FALLS, first_heights
@@ -195,7 +196,8 @@ def _rising(model: Model, q: Array, samples: Samples | None, normal: Array) -> t
     """Stages (K,) with an accelerometer's reading, and its link's acceleration (K,) along the normal [m/s2]."""
     if samples is None or not len(samples):
         return np.zeros(0, dtype=np.int64), np.zeros(0)
-    sensor = accelerometer(model.robot, model.config.sensors.accelerometer)
+    in_time = (own.inner if isinstance(own, LateSensor) else own for own in model.sensors)
+    sensor = next(own for own in in_time if isinstance(own, Accelerometer))
     states = States(q[samples.steps], np.zeros((len(samples), model.base.nv)))
     force = np.einsum("kij,kj->ki", quaternion_matrix(sensor.frame.pose(states).quaternion), samples.values)
     return samples.steps, (force + sensor.gravity) @ normal

@@ -10,13 +10,14 @@ the size that its residuals had goes along (score.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.solvers.trajectory_least_squares.influence import gains, residuals_after
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.systems.prime.noise_variances import motion_rows
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
@@ -25,9 +26,6 @@ from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
-
-_UNDETERMINED = 1e-13
-"""A pivot that small, relative to the diagonal, is the rounding of zero."""
 
 
 def leave(
@@ -51,104 +49,42 @@ def leave(
         count: stages that leave.
         variances: (B, m) of each group's noise.
     """
-    rows = _Rows(problem, blocks, factor, count, variances)
-    unknowns, arrived = rows.first_stages(problem.arrival.prior.width), problem.arrival_unknowns(point)
-    for k in range(count):
-        if not rows.eliminate(k, unknowns):
-            return None
-    told = slice(count * problem.layout.size, -1)
-    left = rows.matrix[:, told]
-    noisy = left * np.sqrt(rows.variance)[:, None]
-    assert arrived.parameter_jacobian is not None
-    by_told = arrived.jacobian[0] @ unknowns[:, told]
-    by_told[:, by_told.shape[1] - problem.layout.parameters :] += arrived.parameter_jacobian[0]
-    score = Score(noisy.T @ noisy, rows.pull @ left) + problem.arrival.score.change_unknowns(by_told)
-    return np.ascontiguousarray(rows.matrix[:, told.start :]), score
+    wanted = factor.first_stages(count)
+    if wanted is None:
+        return None
+    by_told, step = wanted
+    told, p = by_told.shape[2], problem.layout.parameters
+    chosen = [np.flatnonzero(group.first < count) for group in blocks]
+    used = [_take(reweight(group), own) for group, own in zip(blocks, chosen, strict=True)]
+    *rows, arrived = gains([*used, problem.arrival_unknowns(point)], factor, by_told, np.eye(p, told, told - p))
+    score = problem.arrival.score.change_unknowns(arrived[0])
+    covariance, pull = score.covariance, score.pull
+    for name, own, gain, noise, index in zip(problem.groups, used, rows, variances, chosen, strict=False):
+        if name == "arrival":  # has a score of its own
+            continue
+        variance = noise[index].copy()
+        if overlaps(problem, name):
+            variance[:, 6 if name == "dynamics" else 0 :] *= 1.0 + 2.0 * TRIANGLE
+        noisy = gain * np.sqrt(variance)[:, :, None]
+        if name == "contact":  # the forces' prior pulls, and is no noise
+            split = motion_rows(blocks)
+            pull = pull + np.einsum("bm,bmc->c", own.residual[:, split:], gain[:, split:])
+            noisy = noisy[:, :split]
+        flat = noisy.reshape(-1, told)
+        covariance = covariance + flat.T @ flat
+    parts = zip(rows, residuals_after(used, step), strict=True)
+    left = [np.concatenate([gain, own[:, :, None]], axis=2).reshape(-1, told + 1) for gain, own in parts]
+    return np.concatenate(left), Score(covariance, pull)
 
 
-class _Rows:
-    """Rows of the stages that leave, contact variables eliminated, in the order of their first stages.
-
-    Attributes:
-        matrix: (R, S n + p + 1) in columns of stages, parameters and the residual.
-        variance: (R,) of the noise; 0 of the arrival's, which has a score of its own, and of the forces' prior.
-        pull: (R,) residuals of the forces' prior, zero of others.
-    """
-
-    def __init__(
-        self, problem: PrimeProblem, blocks: Sequence[Blocks], factor: Factor, count: int, variances: Sequence[Array]
-    ) -> None:
-        layout, self._width = problem.layout, factor.equations.windows.width
-        self._n, self._at = layout.size, min(count + self._width - 1, layout.stages) * layout.size
-        used = [np.flatnonzero(group.first < count) for group in blocks]
-        sizes = np.zeros(count, dtype=np.intp)
-        for group, chosen in zip(blocks, used, strict=True):
-            np.add.at(sizes, group.first[chosen], group.residual.shape[1])
-        self._ends = np.cumsum(sizes)
-        begins = self._ends - sizes
-        self.matrix = np.zeros((int(self._ends[-1]), self._at + layout.parameters + 1))
-        self.variance, self.pull = np.zeros((2, len(self.matrix)))
-        motion = motion_rows(blocks)
-        for name, group, chosen, spread in zip(problem.groups, blocks, used, variances, strict=False):
-            own, m = reweight(group), group.residual.shape[1]
-            variance, pull = spread[chosen].copy(), np.zeros((len(chosen), m))
-            if overlaps(problem, name):
-                variance[:, 6 if name == "dynamics" else 0 :] *= 1.0 + 2.0 * TRIANGLE
-            if name == "arrival":
-                variance[:] = 0.0
-            if name == "contact":
-                variance[:, motion:], pull[:, motion:] = 0.0, group.residual[chosen, motion:]
-            eliminated = None if own.local is None else self._without_local(own, factor, chosen)
-            for k, b in enumerate(chosen.tolist()):
-                stage = int(group.first[b])
-                to = slice(begins[stage], begins[stage] + m)
-                begins[stage] += m
-                self._place(self.matrix[to], own, b, stage)
-                if eliminated is not None and own.local is not None:
-                    first = int(factor.equations.windows.local_first[own.local[b]]) * self._n
-                    across = self._width * self._n
-                    self.matrix[to, first : first + across] += eliminated[k, :, :across]
-                    self.matrix[to, self._at :] += eliminated[k, :, across:]
-                self.variance[to], self.pull[to] = variance[k], pull[k]
-
-    def first_stages(self, width: int) -> Array:
-        """(width n, columns) the first stages' unknowns as rows, to be eliminated along."""
-        return np.eye(width * self._n, self.matrix.shape[1])
-
-    def eliminate(self, k: int, also: Array) -> bool:
-        """Puts what the rows of stages 0 to k want of stage k in its place; False where that is not determined.
-
-        Args:
-            k: whose predecessors were eliminated before.
-            also: further rows, that only get it put in place.
-        """
-        n, last = self._n, min((k + self._width) * self._n, self._at)
-        here = slice(k * n, (k + 1) * n)
-        rows = self.matrix[: self._ends[k]]
-        own = np.ascontiguousarray(rows[:, here])
-        # Zeros between the two are fewer than what a second pass over the rows costs.
-        parts = [slice(here.stop, None)] if self._at - last <= n else [slice(here.stop, last), slice(self._at, None)]
-        information = own.T @ own
-        root, failed = lapack.dpotrf(information, lower=1)
-        if failed or not np.all(np.diag(root) ** 2 > _UNDETERMINED * np.diag(information)):
-            return False
-        for part in parts:
-            gain = -lapack.dpotrs(root, own.T @ rows[:, part], lower=1)[0]
-            rows[:, part] += own @ gain
-            also[:, part] += also[:, here] @ gain
-        return True
-
-    def _place(self, rows: Array, blocks: Blocks, b: int, first: int) -> None:
-        """Writes a block's rows, but for what its contact variables change."""
-        rows[:, first * self._n : first * self._n + blocks.jacobian.shape[2]] = blocks.jacobian[b]
-        if blocks.parameter_jacobian is not None:
-            rows[:, self._at : -1] = blocks.parameter_jacobian[b]
-        rows[:, -1] = blocks.residual[b]
-
-    @staticmethod
-    def _without_local(blocks: Blocks, factor: Factor, chosen: npt.NDArray[np.intp]) -> Array:
-        """(B, m, W n + p + 1) that is added to rows when their contact variables follow."""
-        assert blocks.local is not None and blocks.local_jacobian is not None
-        owners = blocks.local[chosen]
-        turned = blocks.local_jacobian[chosen] @ factor.local_root[owners].swapaxes(1, 2)
-        return np.asarray(-(turned @ factor.local_rows[owners]))
+def _take(blocks: Blocks, chosen: npt.NDArray[np.intp]) -> Blocks:
+    parameter, local, owner = blocks.parameter_jacobian, blocks.local_jacobian, blocks.local
+    return replace(
+        blocks,
+        first=blocks.first[chosen],
+        residual=blocks.residual[chosen],
+        jacobian=blocks.jacobian[chosen],
+        parameter_jacobian=None if parameter is None else parameter[chosen],
+        local_jacobian=None if local is None else local[chosen],
+        local=None if owner is None else owner[chosen],
+    )

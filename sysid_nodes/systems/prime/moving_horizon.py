@@ -61,6 +61,10 @@ Array = npt.NDArray[np.float64]
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
 
+_UNLIKELY, _IMPOSSIBLE = 4.0, 6.0
+"""Standard deviations by which a window's cost may exceed that of the one before, until its contacts are turned over,
+and until it is solved from coarse to fine."""
+
 _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
 
@@ -221,7 +225,7 @@ class MovingHorizon:
         """A window from a guess that is no answer of before, to the end."""
         most = self._config.first_iterations
         problem, solved = solve_by_continuation(problem, q, theta, most=most, clock=self._clock)
-        again = improve(problem, solved.point, 1, Timer(None, 0.0))
+        again = improve(problem, solved.point, 1, Timer(None, 0.0), self._config.most_iterations)
         return replace(again, result=replace(again.result, iterations=again.result.iterations + solved.iterations))
 
     def _continue(self, last: Improved, timer: Timer) -> Improved:
@@ -243,20 +247,26 @@ class MovingHorizon:
         """A window that may be at another minimum than the lowest, once again from elsewhere.
 
         A foot that comes down a stage sooner or later than predicted leaves a minimum that no step leads out of, and
-        what it says of ground and feet stays in the constants: new stages cost more than noise explains, and contacts
-        are turned over. After a fall that no pose saw the end of, the base may seem to have stopped in the air, on
-        ground that is there: readings alone lead elsewhere, and the window is solved from there, from coarse to fine.
+        what it says of ground and feet stays in the constants: new stages cost more than noise explains. Contacts are
+        turned over, and where that is not enough the window is solved from the readings, from coarse to fine. After a
+        fall that no pose saw the end of, the base may seem to have stopped in the air, on ground that is there: what
+        readings alone say of its height leads elsewhere, and the window is solved from there.
         """
         assert self._arrival is not None
-        problem, alone = found.problem, has_point_feet(found.problem)
-        explained = 0.5 * (1.0 - kept / problem.stages) * sum(group.size for group in found.residuals)
-        if alone and found.result.cost - last.result.cost > explained and not timer.is_up():
+        problem, share = found.problem, 1.0 - kept / found.problem.stages
+        if not has_point_feet(problem):
+            share = np.inf  # corners of a foot: to turn one over settles nothing
+        if found.result.cost > _likely_cost(last, found, share, _UNLIKELY) and not timer.is_up():
             turned = replace(problem, inner=problem.inner.settle_contacts(turns=True))
             start = turned.solve_contacts(found.result.point)
             found = _better(found, improve(turned, start, 1, timer, self._config.most_iterations))
         q = found.result.point.q
         anew = with_first_heights(self._model, q, self._samples)
-        if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE and not timer.is_up():
+        elsewhere = np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE
+        if not elsewhere and found.result.cost > _likely_cost(last, found, share, _IMPOSSIBLE):
+            elsewhere = True
+            anew = initial_configurations(self._model, self._samples, problem.stages, self._arrival.theta, q[0, :7])
+        if elsewhere and not timer.is_up():
             found = _better(found, self._solve_anew(problem, anew, self._arrival.theta))
         return found
 
@@ -316,6 +326,16 @@ class MovingHorizon:
             self._theta = result.point.theta
         self._dropped = 0
         return replace(estimate, solve_time=timer.elapsed())
+
+
+def _likely_cost(last: Improved, found: Improved, share: float, deviations: float) -> float:
+    """Cost of a window that noise as in the last one explains, when that share of its stages is new.
+
+    Half a sum of n squares of variance v has the variance n v^2 / 2, and those that leave as much as those that come.
+    """
+    before, size = (sum(group.size for group in one.residuals) for one in (last, found))
+    per_row = last.result.cost / before
+    return float(per_row * (size + deviations * 2.0 * np.sqrt(share * size)))
 
 
 def _better(one: Improved, other: Improved) -> Improved:

@@ -65,7 +65,7 @@ class ObservedVariances:
         for axis in range(3):
             fresh, old = _touching(problem, blocks, counted, axis), self._touching[axis]
             self._touching[axis] = np.concatenate([old[-_KEPT:], fresh]) if len(old) else fresh
-        self._lasting = [_repetition(rows) for rows in self._touching]
+        self._lasting = _repetitions(self._touching)
 
     def of(self, problem: PrimeProblem, blocks: Sequence[Blocks], changing: BoolArray) -> list[Array]:
         """(B, m) of each group."""
@@ -80,10 +80,10 @@ class ObservedVariances:
 
     def with_lasting_sliding(self, variances: Sequence[Array], blocks: Sequence[Blocks]) -> list[Array]:
         """Variances (B, m), of sliding as often as stages and feet repeat one another, as those of gaps are already."""
-        split, contact = motion_rows(blocks), variances[_CONTACT].copy()
+        split, contact = motion_rows(blocks), variances[CONTACT].copy()
         for axis, times in enumerate(self._lasting[1:], start=1):
             contact[:, axis:split:3] *= times
-        return [*variances[:_CONTACT], contact, *variances[_CONTACT + 1 :]]
+        return [*variances[:CONTACT], contact, *variances[CONTACT + 1 :]]
 
 
 def observed_variances(
@@ -109,13 +109,13 @@ def observed_variances(
             at = stage_of(group, problem.layout.size)
             variance = (squares / free)[changing[at].astype(np.intp), at]
         out.append(variance * weight_factors(problem, name, *group.residual.shape) ** 2)
-    return _with_lasting_gaps(out, blocks, _repetition(_touching(problem, blocks, slice(None), 0)))
+    return _with_lasting_gaps(out, blocks, _repetitions([_touching(problem, blocks, slice(None), 0)])[0])
 
 
 def noisy_rows(problem: PrimeProblem, blocks: Sequence[Blocks]) -> list[slice]:
     """Rows of each group whose noise is estimated: not those that keep the variance that they state."""
     rows = [slice(0) if name in _STATED else slice(None) for name in problem.groups]
-    rows[_CONTACT] = slice(motion_rows(blocks))
+    rows[CONTACT] = slice(motion_rows(blocks))
     return rows
 
 
@@ -157,20 +157,24 @@ def _touching(problem: PrimeProblem, blocks: Sequence[Blocks], counted: slice, a
     """(K, nc) residuals of the contacts' gaps (0), or of their sliding along either of two axes, at some stages."""
     new = np.zeros(problem.stages, dtype=bool)
     new[counted] = True
-    chosen = new[stage_of(blocks[_CONTACT], problem.layout.size)]
-    return np.asarray(blocks[_CONTACT].residual[chosen, axis : motion_rows(blocks) : 3])
+    chosen = new[stage_of(blocks[CONTACT], problem.layout.size)]
+    return np.asarray(blocks[CONTACT].residual[chosen, axis : motion_rows(blocks) : 3])
 
 
-def _repetition(rows: Array) -> Array:
-    """(nc,) by how much the variance of residuals (K, nc) counts more, as stages and feet repeat one another."""
-    return correlation_time(rows) * _variance_ratio(rows) if len(rows) else np.ones(rows.shape[1])
+def _repetitions(kinds: Sequence[Array]) -> list[Array]:
+    """(nc,) of each kind, by how much the variance of its residuals (K, nc) counts more: stages and feet repeat one
+    another."""
+    if not len(kinds[0]):
+        return [np.ones(rows.shape[1]) for rows in kinds]
+    times = np.split(correlation_time(np.concatenate(kinds, axis=1)), len(kinds))
+    return [own * _variance_ratio(rows) for own, rows in zip(times, kinds, strict=True)]
 
 
 def _with_lasting_gaps(variances: list[Array], blocks: Sequence[Blocks], repetition: Array) -> list[Array]:
     """The variances, those of gaps so many times as large; the forces' prior has its own."""
     split = motion_rows(blocks)
-    variances[_CONTACT][:, split:] = 1.0
-    variances[_CONTACT][:, :split:3] *= repetition
+    variances[CONTACT][:, split:] = 1.0
+    variances[CONTACT][:, :split:3] *= repetition
     return variances
 
 
@@ -180,14 +184,14 @@ _STATED = ("arrival", "prior")
 _KEPT = 1000
 """Stages whose contacts' residuals are kept for their correlation."""
 
-_CONTACT = 1
+CONTACT = 1
 """Place of the contacts among the problem's groups; half of their rows are the motion's, three a contact, the gap's
 first, and half the forces' prior."""
 
 
 def motion_rows(blocks: Sequence[Blocks]) -> int:
     """Rows of a contact block that are the motion's."""
-    return int(blocks[_CONTACT].residual.shape[1] // 2)
+    return int(blocks[CONTACT].residual.shape[1] // 2)
 
 
 def _variance_ratio(r: Array) -> float:

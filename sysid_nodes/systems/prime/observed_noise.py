@@ -15,6 +15,7 @@ the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kl
   and to the base's place, which add up what the stages say.
 - Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
   feet repeat one another. For a moving window's pose, so does that of sliding.
+- A landing is known to a stage, and so is the height of the ground then (landings.py).
 - The weak prior on forces is not a measurement. It always pulls in the same direction, so that its pull on the
   parameters counts in full, as an error.
 - The parameters' own prior and the arrival keep the variance that they state.
@@ -39,6 +40,7 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, fa
 from sysid_nodes.solvers.trajectory_least_squares.influence import gains, leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
+from sysid_nodes.systems.prime.landings import landing_variances, with_landings
 from sysid_nodes.systems.prime.noise_variances import (
     motion_rows,
     near_contact_change,
@@ -82,6 +84,7 @@ def observed_covariances(
     variances = observed_variances(
         problem, blocks, leverages(blocks, factor, plain, noisy_rows(problem, blocks)), changing
     )
+    variances = with_landings(variances, blocks, problem.layout.size, landing_variances(problem, point))
     spread = sandwich(blocks, factor.equations, plain, variances)
     if spread is None:
         return None

@@ -12,6 +12,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Posterior
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
+from sysid_nodes.systems.prime.landings import landing_variances, with_landings
 from sysid_nodes.systems.prime.noise_variances import REACH, ObservedVariances, near_contact_change, noisy_rows
 from sysid_nodes.systems.prime.noise_weights import WindowWeights
 from sysid_nodes.systems.prime.observed_noise import noisy_covariance
@@ -31,10 +32,11 @@ class WindowCovariances:
     """Of the parameters and of the newest configurations by the noise of the residuals of late.
 
     They are evaluated as often as residuals are looked at: of the parameters, constants, ever more is known. By how
-    much a configuration's variances differ from those by the stated noise is that of one stage, until the next look.
+    much a configuration's variances differ from those by the stated noise is that of one stage, until the next look. A
+    landing is looked at in every window that has it.
 
     Args:
-        covered: newest stages that get covariances.
+        covered: newest stages that get covariances; more where more of them are new.
 
     Attributes:
         variances: (B, m) of each group's noise, of the last window.
@@ -68,17 +70,23 @@ class WindowCovariances:
         problem, factor = solved.problem, solved.factor
         changing = near_contact_change(problem, solved.linearised)
         # A change just before the window shows no more.
-        before = self._changing[dropped:][:REACH]
+        kept = self._changing[dropped:]
+        # More stages than usual come at once where a stream that was waited for falls silent.
+        new_stages = len(times) - len(kept)
+        covered = self._covered + (new_stages if new_stages + 2 > self._covered else 0)
+        before = kept[:REACH]
         changing[: len(before)] |= before
         self._changing = changing
         new = self._settled_stages(times) if factor is not None else slice(0)
         anew = len(changing[new]) > 0
-        whole = anew or self._parameter is None
-        found = None if factor is None else covariances(factor, last=None if whole else self._covered)
+        landings = landing_variances(problem, solved.linearised)
+        whole = anew or self._parameter is None or bool(landings.any())
+        found = None if factor is None else covariances(factor, last=None if whole else covered)
         if factor is not None and found is not None and anew:
             self._observe(solved, factor, found, new, rests)
             self._counted = float(times[new.stop - 1])
-        self.variances = self._observed.of(problem, solved.blocks, changing)
+        observed = self._observed.of(problem, solved.blocks, changing)
+        self.variances = with_landings(observed, solved.blocks, problem.layout.size, landings)
         if factor is None or found is None:
             return None
         if whole:

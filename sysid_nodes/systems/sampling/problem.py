@@ -25,6 +25,9 @@ from sysid_nodes.systems.sampling.unknowns import Sensing, Unknowns
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+_STEEP = 2.0  # times the median clip's slope from which on it is looked at from the other side
+_JUMP = 1.5  # times the slope on the other side: no smooth curve differs by so much within a step of the differences
+
 
 @dataclass(frozen=True)
 class ClipProblem:
@@ -102,17 +105,48 @@ class ClipProblem:
         at = self.instants[:, None]
         all_ = self._compare(np.broadcast_to(at, states.shape[:3]), states, sensing)
         base = all_[:, 0]
+        units = np.concatenate([steps[simulated], moves[:d]])
+        slopes = np.moveaxis(all_[:, 1:] - base[:, None], 1, -1) / units
+        self._mend_steep(slopes, base, parameters, start)
         by_parameters = np.zeros((*base.shape, k))
-        for column, i in enumerate(simulated, start=1):
-            by_parameters[..., i] = (all_[:, column] - base) / steps[i]
+        by_parameters[..., simulated] = slopes[..., : len(simulated)]
         for i in set(range(k)) - set(simulated):
             moved = self.unknowns.sensing(parameters + 1e-4 * np.eye(k)[i])
             other = self._compare(self.instants, states[:, 0], moved)
             by_parameters[..., i] = (other - base) / 1e-4
         rows = self.samples
         if by_start is None:
-            by_start = (np.moveaxis(all_[:, m:] - base[:, None], 1, -1) / moves).reshape(rows, -1, d)
+            by_start = slopes[..., len(simulated) :].reshape(rows, -1, d)
         return Rollout(base.reshape(rows, -1), by_parameters.reshape(rows, -1, k), by_start)
+
+    def _mend_steep(self, slopes: Array, base: Array, parameters: Array, start: Array) -> None:
+        """Slopes of clips far steeper than others' become those of the step beside it, where these are gentler.
+
+        A foot that lands an instant of the simulation sooner is kicked sooner, however little has changed. Slopes a
+        hundred times too steep are of such a clip, and would decide over all others; few jump in both steps.
+
+        Args:
+            slopes: (C, L, m, M) by the unknowns that simulations depend on and, if there are more, by the start.
+            base: (C, L, m) residuals.
+            start: (C, d) coordinates.
+        """
+        size = np.nan_to_num(_sizes(slopes), nan=np.inf)
+        clip, which = np.nonzero(size > _STEEP * np.median(size, axis=0))
+        if not len(clip):
+            return
+        simulated, moves = self.unknowns.simulated, self.coordinates.steps
+        k, (steps, lower) = len(simulated), (self.unknowns.column(name)[simulated] for name in ("step", "lower"))
+        # The other step goes back; behind a bound nothing can be simulated, negative friction, say: there it goes on.
+        end = np.append(np.where(parameters[simulated] - steps >= lower, -steps, 2.0 * steps), -moves)
+        vectors = [parameters, *(parameters + end[:k, None] * np.eye(len(parameters))[simulated])]
+        aside = start[clip] + (end[k:] * (which[:, None] == k + np.arange(len(moves))))
+        begin = self.coordinates.state(self.guess[clip], aside)
+        states = self._simulate(vectors, begin, np.where(which < k, which + 1, 0), clip)
+        moved = self._compare(self.instants[clip], states, self.unknowns.sensing(parameters)) - base[clip]
+        gone = (np.append(steps, moves) * (end > 0.0))[which, None, None]
+        other = (moved - gone * slopes[clip, :, :, which]) / (end[which, None, None] - gone)
+        gentler = _sizes(other[..., None])[:, 0] < size[clip, which] / _JUMP
+        slopes[clip[gentler], :, :, which[gentler]] = other[gentler]
 
     def by_start(self, parameters: Array) -> tuple[Array, Array]:
         """Residuals (C, L m) at the guesses and derivatives (C, L m, d) by the start coordinates alone."""
@@ -152,6 +186,12 @@ class ClipProblem:
         work = Work(begins, variant, clip, self.targets)
         states = self.simulator.run(self.unknowns.variants(vectors), work)
         return np.concatenate([begins[:, None], states], axis=1)
+
+
+def _sizes(slopes: Array) -> Array:
+    """(C, M) norms of slopes (C, L, m, M); infinite where a simulation was about to fail."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt((slopes**2).sum(axis=(1, 2))))
 
 
 def place_clips(log: MotionLog, length: int, count: int, rng: np.random.Generator) -> IntArray:

@@ -17,13 +17,14 @@ from shared.actuator_session import feed, messages, run, session
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.models.actuator_network import ActuatorNetwork
-from sysid_nodes.reports.actuators.live import save_session
+from sysid_nodes.reports.actuators.live import session_run
+from sysid_nodes.reports.actuators.run import FILES, actuator_document, write_actuator_run
 from sysid_nodes.reports.json_text import encode
 from sysid_nodes.robots import MotorConstants, load_robot
+from sysid_nodes.rollouts.arm_model import arm_spec
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.session import prime_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig, sampling_robot
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
 from sysid_nodes.systems.actuators import ActuatorConfig
 from sysid_nodes.systems.actuators.methods.network import NetworkModel
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -53,7 +54,8 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Of a leg that was heard live, and of which nothing but the law is thought possible."""
     heard = session(run(), actuators__doubt__torque_waves=0, actuators__doubt__friction_at_rest=False)
     feed(heard, messages(run()))
-    file = save_session(str(tmp_path_factory.mktemp("result") / "result.json"), heard, "test", 0.0)
+    path = str(tmp_path_factory.mktemp("result") / "result.json")
+    file = FILES.save(path, session_run(heard, "test", 0.0), actuator_document, write_actuator_run)
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     assert all(row["identifiable"] for joint in found["joints"] for row in joint["parameters"] if named(row))
     return found

@@ -27,6 +27,15 @@ def test_a_second_of_motion_is_not_called_an_agreement(log: Path, capsys: pytest
     assert "nothing found to mend, but this motion tells too little of the torques" in told
 
 
+def test_a_log_too_short_for_a_calibration_is_said(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A replay of it would claim nothing."""
+    words = ["check", str(log), *PAPER, "--calibration", "any.json", "--set"]
+    assert main([*words, "weigh_first=11"]) == 3
+    line = "only 10 windows of 0.1 s can be used: nothing is claimed before 11, 1.1 s, are weighed against"
+    assert line in capsys.readouterr().out
+    assert main([*words, "weigh_first=10"]) == 0
+
+
 @pytest.mark.parametrize(("words", "said"), [([], True), (["--set", "robot=kinova_gen3"], False), (PAPER, False)])
 def test_a_robot_that_nobody_named_is_said(
     log: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: bool
@@ -207,3 +216,30 @@ def test_a_draft_from_a_urdf_alone_loads(tmp_path: Path) -> None:
     assert main(["init", str(urdf), "--out", str(file)]) == 0
     config = load_yaml(IntervalIdentifierConfig, file)
     assert config.noise.model == "window" and config.prior.upper[0] > 1.0
+
+
+def test_a_draft_of_a_robot_that_has_a_name_needs_no_urdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from sysid_nodes.data.config import load_yaml
+    from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+
+    file = tmp_path / "ur10.yaml"
+    assert main(["init", "ur10", "--out", str(file)]) == 0
+    assert capsys.readouterr().out.endswith(f"sysid check BAG --config {file}\n")
+    config = load_yaml(IntervalIdentifierConfig, file)
+    assert config.robot == "ur10" and not config.urdf and config.prior.upper[0] > 10.0
+
+
+def test_a_draft_of_neither_a_file_nor_a_name_says_the_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "go2", "--out", str(tmp_path / "a.yaml")]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith("sysid: error: go2: neither a URDF file nor an arm's name (") and "panda" in line
+
+
+def test_joints_of_another_robot_name_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = load_robot("ur10").joint_names
+    still = np.zeros((20, 6))
+    bag = record(tmp_path / "bag", JointSamples(names, 0.01 * np.arange(20), still, still, still))
+    assert main(["check", str(bag)]) == 2
+    assert "as robot 'ur10' has" in capsys.readouterr().err

@@ -240,6 +240,7 @@ def test_messages_stay_in_order_when_the_clock_starts_over(gen3: Problem, tmp_pa
 
 
 @pytest.mark.real_data
+@pytest.mark.slow  # the same load with the calibrated robot: test_real_logs.py
 def test_a_real_log(shared_data: Path, project_root: Path, tmp_path: Path) -> None:
     folder = shared_data / "ur10e_payload"
     words = ["--config", str(project_root / "config" / "ur10e.yaml"), "--urdf", str(folder / "ur10e.urdf")]

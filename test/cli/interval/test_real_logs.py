@@ -148,6 +148,7 @@ def test_slow_motion_of_another_day_calibrates_for_the_load(
     assert result.lower[0] <= LOAD <= result.upper[0]
 
 
+@pytest.mark.slow  # by the same fit: test_robot_belief.py
 def test_the_panda_is_predicted_better_than_by_its_description(shared_data: Path, project_root: Path) -> None:
     config = load_yaml(IntervalIdentifierConfig, project_root / "config" / "panda.yaml")
     robot = load_robot("panda")
@@ -172,6 +173,7 @@ def test_files_are_small(calibrated: Path) -> None:
     assert json.loads(calibrated.read_text())["kind"] == "calibration"
 
 
+@pytest.mark.slow  # of simulated arms: test_estimator.py
 def test_a_drafted_file_without_a_calibration_gives_an_estimate_whose_interval_holds(
     ur10e: Path, robot: Robot, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 from shared.exploration import PLAN_OPTIONS, posterior_of
@@ -10,7 +11,7 @@ from shared.exploration import PLAN_OPTIONS, posterior_of
 from sysid_nodes.cli.main import main
 from sysid_nodes.data.config import to_flat
 from sysid_nodes.messages.sampling.posterior import posterior_fields
-from sysid_nodes.reports.sampling.exploration import read_plan
+from sysid_nodes.reports.sampling.exploration import headline, read_plan
 from sysid_nodes.robots import load_robot
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import SamplingConfig
@@ -40,6 +41,8 @@ def test_a_plan_is_written_with_its_table_and_page_and_may_be_made_again(result,
     assert "1 s of motion should narrow sigma of mass" in capsys.readouterr().out
     plan = read_plan(out / "plan.json")
     assert plan.estimate == posterior.id
+    same = tuple(replace(row, after=row.before) if row.name == "mass" else row for row in plan.spreads)
+    assert "should leave sigma of mass at 0.19 kg, and narrow that of" in headline(replace(plan, spreads=same))
     rows = list(csv.DictReader((out / "commands.csv").read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 50
     assert {row["gait"] for row in rows} == set(plan.gaits)
@@ -75,6 +78,7 @@ def test_a_folder_of_something_else_is_refused_before_planning(result, capsys):
     assert "planning" not in error
 
 
+@pytest.mark.slow
 def test_without_an_area_every_plan_does_harm_and_nothing_is_written(result, tmp_path, capsys):
     tight = ["--set", "vetting.area=0.1", "--set", "vetting.attempts=1", "--set", "commands.gaits=trot"]
     tight += ["--set", "search.draws=0", "--duration", "2", "--set", "segment=2", "--set", "commands.forward=2"]

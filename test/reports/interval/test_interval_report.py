@@ -164,6 +164,7 @@ def test_a_humanoid_fits_in_a_light_page() -> None:
     assert len(text.encode()) < 3_000_000
 
 
+@pytest.mark.slow  # made again: cli/test_report_command.py
 def test_the_same_result_gives_the_same_page(proven: tuple[str, Page], tmp_path: Path) -> None:
     found = run()
     write_report(tmp_path / "report.html", build_document(found), found.torques)

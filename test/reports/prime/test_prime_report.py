@@ -254,6 +254,7 @@ def test_a_result_is_valid_and_survives_its_file(
     validate_prime(document)
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_forces_that_are_not_observed_are_no_values(
     fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,12 +331,14 @@ def test_the_page_tells_all(fed: tuple[PrimeSession, list[PrimeUpdate]], series:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_a_page_without_a_truth_claims_none(fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries) -> None:
     page = render_prime_report(document_of(fed[0], series), series, None, ROBOT)
     assert "truth" not in re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL).lower()
     assert "Error of the base" not in page
 
 
+@pytest.mark.usefixtures("blank_figures")
 def test_what_is_not_to_be_relied_on_looks_like_it(
     fed: tuple[PrimeSession, list[PrimeUpdate]], series: PrimeSeries
 ) -> None:

@@ -70,7 +70,7 @@ def test_a_simulated_leg_is_identified_live(
 
 def test_a_motion_that_is_interrupted_ends_quietly(bench: Any, executables: Any) -> None:
     told = bench.listen(DiagnosticArray, "/diagnostics")
-    leg = executables.start("simulated_linkage", "-p", "duration:=8.0", "-p", "rate:=50.0", "-p", "listeners:=0")
+    leg = executables.start("simulated_linkage", "-p", "duration:=3.0", "-p", "rate:=50.0", "-p", "listeners:=0")
     bench.until(lambda: any("moving" in status.message for array in told for status in array.status))
     executables.end(leg)
 

@@ -19,6 +19,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from shared import children
 from shared.certified_processes import HOLDING, IDENTIFIER, IDLE, PLANNER, STOPPED, Loop, command
+from shared.quick_and_slow import mark_slow
 from shared.waiting import spin_until
 
 from sysid_nodes.exceptions import SysidError
@@ -149,7 +150,7 @@ def test_a_step_that_breaks_off_is_told_of_and_the_next_one_is_made(ros: None) -
         tester.destroy_node()
 
 
-@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("node", mark_slow(NODES, but=["robust_controller"]))  # all start by the same function
 def test_a_process_says_so_in_one_line_and_exits_with_2(node: str) -> None:
     status, _, errors = children.run(*(word for word in command(node, {"robot": "r2d2"}) if word not in QUIET))
     assert status == 2

@@ -37,9 +37,9 @@ pytestmark = pytest.mark.ros
 POSITION, VELOCITY, FASTEST = 0.03, 0.1, 0.6
 """The interface is 30 ms late, 18 mrad at this speed; load and acceleration add some mrad."""
 
-SPEED = 0.25
+SPEED = 0.4
 """The robot's seconds in one of the machine's: a robot with a position interface waits for nobody, and a busy machine
-plans four times slower."""
+plans more slowly."""
 
 ROBOT = {
     "simulated_arm.interface": "position",
@@ -128,7 +128,7 @@ def run() -> Iterator[Streamed]:
 def test_certified_motion_is_followed_within_the_certified_errors(run: Streamed) -> None:
     run.until(lambda: len(run.sent) >= 2)
     last = nanoseconds(run.sent[1].header.stamp)
-    run.until(lambda: run.states[-1][0] > last + 1_500_000_000)
+    run.until(lambda: run.states[-1][0] > last + 800_000_000)
     desired = run.desired()
     t = np.array([run.seconds(stamp) for stamp, _, _ in run.states])
     told = np.flatnonzero(t >= 0.0)
@@ -155,7 +155,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
         final = run.sent[-1]
         return nanoseconds(final.header.stamp) + nanoseconds(final.points[-1].time_from_start)
 
-    run.until(lambda: run.states[-1][0] > end() + 500_000_000)
+    run.until(lambda: run.states[-1][0] > end() + 200_000_000)
     assert len(run.sent) in (count, count + 1) and run.stop.reason == 0
     goal = set_points(run.sent[-1], run.order)[1][-1]
     _, q, qd = run.states[-1]
@@ -164,6 +164,7 @@ def test_without_the_planner_the_robot_comes_to_its_certified_rest(run: Streamed
     assert (np.abs(error) < POSITION).all() and (np.abs(qd) < 2e-3).all()
 
 
+@pytest.mark.slow  # without processes: test_position_streaming.py
 def test_a_robot_that_does_not_follow_as_certified_is_stopped(run: Streamed) -> None:
     """A planner that counts on a tenth of the errors goes on from rest, until the first of them is larger."""
     children.kill(run.processes["planner"])

@@ -91,11 +91,9 @@ FAULTS: dict[str, tuple[dict[str, Any], set[StopReason]]] = {
 
 @pytest.mark.parametrize(
     "fault",
-    # What the watch makes of each is tested in test_joint_watch.py: here, what more than it has a part in.
-    mark_slow(
-        FAULTS,
-        but=["off", "stuck stamp", "stuck 0.05", "garbage", "names", "slow 5.0", "delayed 5.0"],
-    ),
+    # What the watch makes of each is tested in test_joint_watch.py, and of some in the closed loop in
+    # test_certified_loop.py: here, silence, and what the message alone tells.
+    mark_slow(FAULTS, but=["off", "garbage", "names"]),
 )
 def test_joint_states_gone_wrong_stop_the_robot_with_a_reason_of_its_own(
     loop: Loop, plan: TrajectoryRecord, fault: str
@@ -110,6 +108,7 @@ def test_joint_states_gone_wrong_stop_the_robot_with_a_reason_of_its_own(
     at_rest(loop)
 
 
+@pytest.mark.slow  # a planner that dies: test_certified_planner_process.py
 def test_without_a_successor_the_certified_end_is_followed_and_held(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     loop.go(short)
@@ -132,9 +131,11 @@ def scaled(bounds: Bounds, factor: float) -> Bounds:
 @pytest.mark.parametrize(
     ("factor", "fields", "reason"),
     [
-        (1.0, {"status": 3, "lower": NAN, "upper": NAN}, StopReason.BOUNDS_INCONSISTENT),
+        pytest.param(  # this and most others without processes: test_robust_controller.py
+            1.0, {"status": 3, "lower": NAN, "upper": NAN}, StopReason.BOUNDS_INCONSISTENT, marks=pytest.mark.slow
+        ),
         pytest.param(1.0, {"lower": NAN}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
-        (1.0, {"status": 77}, StopReason.BOUNDS_INVALID),
+        pytest.param(1.0, {"status": 77}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
         pytest.param(1.0, {"body": "forearm_link"}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
         (1.0, {"robot": "panda"}, StopReason.BOUNDS_INVALID),
         pytest.param(1.0, {"status": 4}, StopReason.BOUNDS_INVALID, marks=pytest.mark.slow),
@@ -152,6 +153,7 @@ def test_bounds_gone_wrong_brake_along_the_certified_end(
     assert loop.stop.reason == 0
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_bounds_that_say_nothing_new_tighten_or_come_when_they_like_change_nothing(
     loop: Loop, short: TrajectoryRecord
 ) -> None:
@@ -185,6 +187,7 @@ def test_an_obstacle_that_appears_in_the_path_stops_the_robot_unless_a_plan_arou
         assert float(loop.value("simulated_arm: robot", "clearance to obstacles [m]")) > 0.03
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_obstacles_that_make_no_sense_brake(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     loop.go(short)
@@ -236,6 +239,7 @@ def test_a_forged_or_outdated_trajectory_is_refused_with_its_reason(
     assert loop.stop.reason == 0
 
 
+@pytest.mark.slow  # without processes: test_robust_controller.py
 def test_a_refusal_does_not_disturb_what_is_executed(loop: Loop, short: TrajectoryRecord) -> None:
     loop.ready()
     sent = loop.go(short)

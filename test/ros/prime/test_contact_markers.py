@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy is not installed")
 pytest.importorskip("online_sysid.msg", reason="the messages are not built; make setup builds them")
 
+from geometry_msgs.msg import Point
 from shared.legged_readings import still
 from visualization_msgs.msg import Marker
 
@@ -52,6 +53,13 @@ def test_a_foot_on_the_ground_has_arrow_and_cone_one_in_the_air_has_them_deleted
     assert all(found["contact", k].action == Marker.ADD for k in range(4))
     assert found["contact", 0].color != found["contact", 1].color
     assert {marker.header.frame_id for marker in found.values()} == {"world"}
+
+
+def test_a_cone_stands_where_its_contact_is() -> None:
+    found = markers()
+    cone, contact = found["friction_cone", 0], found["contact", 0]
+    assert cone.pose.position == contact.pose.position
+    assert cone.points[0] == Point()
 
 
 def test_the_arrow_shows_the_force() -> None:

@@ -27,6 +27,7 @@ from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.data.readings import Readings
+from sysid_nodes.messages.unitree.low_state_reader import LowStateReader
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.ros import qos
 from sysid_nodes.ros.nodes import prime_estimator
@@ -242,12 +243,12 @@ def test_an_imu_without_orientation_and_joints_without_effort_are_taken(bench: A
 
 def test_low_state_messages_reach_the_session_as_joints_and_imu() -> None:
     session = make_session()
-    read = prime_estimator._low_state_reader(session.robot)
+    read = LowStateReader(session.robot)
     for tick in range(0, 1000, 2):
         message = GoLowState(tick=tick)
         message.imu_state.accelerometer = np.array([0.0, 0.0, 9.81 + 1e-3 * (tick % 7)])
         message.motor_state[0].q = 1e-3 * (tick % 5)
-        for readings in read(message, 50.0 + 1e-3 * tick):
+        for readings in read(message, 50.0 + 1e-3 * tick).readings():
             session.take(readings)
     assert session.received == 1000
     assert session.time == pytest.approx(50.998, abs=2e-3)

@@ -43,6 +43,7 @@ def values(reports: list[DiagnosticArray], node: str) -> dict[str, str]:
     return {}
 
 
+@pytest.mark.slow  # the same two processes: test_prime_demo.py; what is published: test_prime_node.py
 def test_a_simulated_go2_is_weighed_live(bench: Any, executables: Any, tmp_path: Path, project_root: Path) -> None:
     reports = bench.listen(DiagnosticArray, "/diagnostics", 100)
     forces = bench.listen(ContactForces, "/contact_forces", qos.stream("reliable", 1000))

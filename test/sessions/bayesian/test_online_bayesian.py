@@ -244,7 +244,7 @@ def test_reasons_that_differ_in_numbers_alone_are_one(monkeypatch: pytest.Monkey
     gaps = iter(range(10))
 
     def fail(*_: object) -> object:
-        raise LogError(f"a loop cannot be closed: {next(gaps)} mm stay open")
+        raise LogError(f"a loop cannot be closed: {next(gaps)} mm stay open", kind="a loop cannot be closed")
 
     monkeypatch.setattr("sysid_nodes.sessions.bayesian.online.identify_further", fail)
     to = session()

@@ -156,6 +156,7 @@ def loop() -> Iterator[Loop]:
 
 
 @pytest.mark.ros
+@pytest.mark.slow  # forged ones are refused by a process that proves in test_robust_controller_faults.py, too
 def test_a_controller_that_proves_for_itself_executes_nothing_else(loop: Loop) -> None:
     loop.ready()
     plan = loop.plan(loop.posture(), 0.2)
@@ -164,11 +165,10 @@ def test_a_controller_that_proves_for_itself_executes_nothing_else(loop: Loop) -
     loop.publish(forged)
     loop.until(lambda: loop.status[-1].refused_id == forged.id)
     assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED
-    for kind in ("margins", "envelopes", "no errors"):
-        forged = replace(loop.starting_soon(plan), **ABSURD[kind]).seal()  # type: ignore[arg-type]
-        loop.publish(forged)
-        loop.until(lambda forged=forged: loop.status[-1].refused_id == forged.id)
-        assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED
+    forged = replace(loop.starting_soon(plan), **ABSURD["margins"]).seal()  # type: ignore[arg-type]
+    loop.publish(forged)
+    loop.until(lambda: loop.status[-1].refused_id == forged.id)
+    assert loop.status[-1].refused_reason == StopReason.TRAJECTORY_NOT_CERTIFIED
     assert not loop.status[-1].age_watched  # a robot in lockstep: nobody could tell
     loop.go(plan)
     assert loop.mode(TRACKING, STOPPED).mode == TRACKING

@@ -200,7 +200,7 @@ def test_a_node_says_it_once_whatever_was_wrong_before() -> None:
     )
     try:
         for reading in leaning(record(3.0)[0], falls):
-            live._process((lambda message, _: [readings_of(message)], reading, 0.0, time.monotonic()))
+            live._process((lambda message: [readings_of(message)], reading, time.monotonic()))
             if session.judgement.fallen:
                 assert live.report(active=True).level is Level.ERROR
     finally:

@@ -25,7 +25,7 @@ def test_a_message_that_is_damaged_is_counted_and_no_failure_of_ours() -> None:
         complain=said.append,
     )
     try:
-        live._process((damaged, None, 0.0, 0.0))
+        live._process((damaged, None, 0.0))
         report = live.report(active=True)
     finally:
         live.stop()

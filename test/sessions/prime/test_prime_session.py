@@ -263,7 +263,7 @@ def test_the_payload_is_found() -> None:
     assert statuses(updates, START + 0.2) == {PrimeStatus.GOOD}
 
 
-@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("stream", mark_slow(STREAMS, but=["joints", "imu"]))  # of a whole log: test_robust_logs.py
 def test_wrong_but_plausible_readings_are_contradicted_by_the_others(stream: str) -> None:
     session = make_session(real=True)
     readings = [reading for reading in record()[0] if reading.stamp < BROKEN + 0.8]

@@ -78,7 +78,7 @@ def test_a_stream_that_is_20_ms_late_is_named_with_its_delay(motion: str, stream
     assert mended.judgement.findings == ()
 
 
-@pytest.mark.parametrize("motion", mark_slow(["sway", "hop", "trot", "stand"], but=["sway", "trot"]))
+@pytest.mark.parametrize("motion", mark_slow(["sway", "hop", "trot", "stand"], but=["trot"]))
 def test_streams_in_time_raise_no_alarm(motion: str) -> None:
     session = make_session()
     updates = feed_all(session, record(4.5, motion)[0])
@@ -115,6 +115,7 @@ def test_on_slippery_ground_a_wrong_place_is_not_trusted(motion: str, duration: 
     assert all(judgement.inflation > 1.0 for judgement in doubted[:5])
 
 
+@pytest.mark.slow  # of whole logs: test_robust_logs.py
 def test_less_friction_than_assumed_is_fine_as_long_as_feet_hold() -> None:
     updates, wrong, _ = follow(1.0, motion="trot", ground__friction=0.35)
     assert trusted(updates).all()

@@ -9,8 +9,8 @@ import pinocchio
 import pytest
 
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
+from sysid_nodes.rollouts.arm_model import build_mujoco
 from sysid_nodes.simulation.arm.coulomb import breakaway
-from sysid_nodes.simulation.arm.mujoco_arm import build_mujoco
 from sysid_nodes.simulation.arm.plant import Plant
 from sysid_nodes.simulation.payload import dumbbell
 
@@ -59,7 +59,11 @@ def test_slider_reverses_within_a_step() -> None:
     assert plant.q[0] == pytest.approx(0.001 - 0.5 * 1.0 * 0.03**2, abs=1e-10)
 
 
-@pytest.mark.parametrize("size", [1.05, 1.3, 30.0], ids=["mostly stuck", "stick and slip", "mostly moving"])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(1.05, marks=pytest.mark.slow), 1.3, 30.0],
+    ids=["mostly stuck", "stick and slip", "mostly moving"],
+)
 def test_friction_keeps_its_law_and_the_energy_balance_holds(robot: Robot, size: float) -> None:
     """Two seconds of coupled motion, driven by about as much as friction holds, and by far more.
 

@@ -76,7 +76,7 @@ def test_feet_slip_on_slippery_ground(run):
     assert slipped(0.2) > 2.5 * slipped(0.9)
 
 
-@pytest.mark.parametrize("robot", ["go2", "g1"])
+@pytest.mark.parametrize("robot", ["go2", pytest.param("g1", marks=pytest.mark.slow)])
 def test_a_fallen_robot_goes_limp(run, robot):
     fallen = run(4.0, robot=robot, motion="stand", push__start=0.4, push__duration=0.25, push__force=(0.0, 350.0, 0.0))
     truth = fallen.truth

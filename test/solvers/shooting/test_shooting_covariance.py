@@ -34,7 +34,7 @@ def estimates(correlated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array(z), np.array(ratio), np.array(width)
 
 
-@pytest.mark.parametrize("correlated", [False, True])
+@pytest.mark.parametrize("correlated", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_intervals_cover_the_truth(correlated: bool) -> None:
     """120 intervals of 95 %: fewer than 107 hits have a chance of 0.5 %, were they independent."""
     z, ratio, width = estimates(correlated)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import Truth, bench_log, readings, simulate, true_mechanism
@@ -70,7 +71,10 @@ def test_of_constants_that_stay_nothing_is_said() -> None:
     assert not any(WORDS in text for text in same.findings)
 
 
-@pytest.mark.parametrize(("factor", "first", "seconds"), [(3.0, 100, 1.0), (3.0, 30, 0.3), (1.2, 80, 0.8)])
+@pytest.mark.parametrize(
+    ("factor", "first", "seconds"),
+    mark_slow([(3.0, 100, 1.0), (3.0, 30, 0.3), (1.2, 80, 0.8)], but=[(3.0, 30, 0.3), (1.2, 80, 0.8)]),
+)
 def test_a_weight_that_is_taken_up_contradicts(factor: float, first: int, seconds: float) -> None:
     """Early, late, little; the place is told to some blocks of a tenth of a second."""
     changed = identified(carried(factor), first)

@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_coverage import trial
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
@@ -26,6 +27,7 @@ from sysid_nodes.systems.bayesian.knowledge import Readings
 from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 from sysid_nodes.systems.bayesian.noise import Correlation, pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.stuck import refuse_stuck_readings
 
 Array = npt.NDArray[np.float64]
 Change = Callable[[MechanismLog], MechanismLog]
@@ -51,7 +53,7 @@ def swapped(log: MechanismLog) -> MechanismLog:
     return replace(log, torque=log.torque[:, ::-1].copy())
 
 
-@pytest.mark.parametrize("stages", [SHORT, LONG])
+@pytest.mark.parametrize("stages", mark_slow([SHORT, LONG], but=[LONG]))
 def test_honest_readings_are_believed(stages: int) -> None:
     assert identified(read(stages)).status is BayesianStatus.FOUND
 
@@ -63,7 +65,9 @@ def test_honest_readings_are_believed(stages: int) -> None:
         pytest.param(
             LONG, scaled(1.0, -1.0), "less than half of what was read at 'crank_motor'", marks=pytest.mark.slow
         ),
-        (SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'"),
+        pytest.param(  # `too_short` by itself: below
+            SHORT, scaled(1.0, -1.0), "lasts about as long as the log at 'crank_motor'", marks=pytest.mark.slow
+        ),
         pytest.param(SHORT, swapped, "independent errors beside", marks=pytest.mark.slow),
     ],
 )
@@ -76,8 +80,26 @@ def test_wrong_torques_are_not(stages: int, change: Change, said: str) -> None:
 def test_a_torque_that_never_changes_is_refused() -> None:
     log = read(SHORT)
     log.torque[:, 1] = 0.3
-    with pytest.raises(LogError, match=r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"):
+    said = r"the torque of 'crank_motor' reads 0\.3 throughout while it moves: stuck"
+    with pytest.raises(LogError, match=said) as refused:
         identified(log)
+    assert refused.value.kind == "the torque of 'crank_motor' reads the same throughout"
+
+
+def test_an_encoder_that_stops_dead_is_refused() -> None:
+    log = read(SHORT)
+    log.position[30:, 0] = log.position[30, 0]
+    with pytest.raises(LogError, match=r"'hip' stops dead and reads the same for the last 0\.2 s: stuck") as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' stops dead"
+
+
+def test_a_loop_that_does_not_close_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    close = "sysid_nodes.systems.bayesian.initial_motion.close_loops"
+    monkeypatch.setattr(close, lambda _closures, q, _free: (q, 0.02))
+    with pytest.raises(LogError, match="that were read: 20 mm or mrad stay open") as refused:
+        identified(read(SHORT))
+    assert refused.value.kind == "a loop cannot be closed at the first positions that were read"
 
 
 def test_an_encoder_that_never_changes_is_named() -> None:
@@ -90,7 +112,7 @@ def test_an_encoder_that_never_changes_is_named() -> None:
 @pytest.mark.parametrize(("turned", "missed"), [(1.0, ()), (-1.0, ("crank_motor",))])
 def test_what_is_much_more_than_readings_scatter_by_is_the_model_s(turned: float, missed: tuple[str, ...]) -> None:
     """However white it looks, and settled: a log may be too short to show for how long it lasts."""
-    log, config = scaled(1.0, turned)(read(LONG)), replace(CONFIG, search=SearchConfig(starts=1))
+    log, config = scaled(1.0, turned)(read(LONG)), replace(CONFIG, search=SearchConfig(starts=1, iterations=12))
     fitted = replace(fit(build_mechanism(leg(), config, power=True), log, config, None), settled=True)
     white = Correlation(np.ones(2), 1.0, np.zeros((0, 0)))
     assert _unexplained_joints(fitted, white, Readings.of(log.torque, None)) == missed
@@ -153,6 +175,7 @@ def test_constants_far_from_the_prior_all_together_are_said(off: float, left: fl
     assert bool(far_from_prior(own, own.mean + off * own.sigma, theta)) is said
 
 
+@pytest.mark.slow  # where nothing is fitted: test_wiring.py
 def test_honest_torques_without_a_power_meter_have_no_wrong_scale() -> None:
     """Priors of friction, which is never less than nothing, would have it that torques were read twice as large."""
     assert trial(1, "noise stated 30 times too large", 4.0)["status"] == BayesianStatus.FOUND.name

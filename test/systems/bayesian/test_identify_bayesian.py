@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from benchmarks.bayesian_robots import bench_robot
@@ -88,7 +89,7 @@ def with_noise_stated(factor: float) -> BayesianResult:
     return identify(short_log(power=False), leg(), replace(QUICK, noise=noise))
 
 
-@pytest.mark.parametrize("factor", [30.0, 1.0 / 30.0])
+@pytest.mark.parametrize("factor", mark_slow([30.0, 1.0 / 30.0], but=[30.0]))
 def test_stated_noise_hardly_matters(factor: float) -> None:
     """That of joints without a motor included: loop forces hand it on to the motors."""
     results = [with_noise_stated(own) for own in (1.0, factor)]
@@ -213,7 +214,7 @@ def test_torques_that_are_late_are_said_to_be() -> None:
     assert np.all(result.held_out.rms[2] < 0.6 * blind.held_out.rms[2])
 
 
-@pytest.mark.parametrize("wrong", ["positions", "torques", "sign"])
+@pytest.mark.parametrize("wrong", mark_slow(["positions", "torques", "sign"], but=["positions", "torques"]))
 def test_readings_that_are_another_joints_are_not_taken_for_noise(wrong: str) -> None:
     """Intervals of what was found missed the truth by 8 to 50 sigmas. As they are, the readings are explained."""
     own = bench_robot("pendulum")
@@ -229,13 +230,14 @@ def test_readings_that_are_another_joints_are_not_taken_for_noise(wrong: str) ->
     assert "explains less than half of what was read at 'joint" in result.findings[0]
 
 
-@pytest.mark.parametrize("first", [500, 700, 1200])
+@pytest.mark.parametrize("first", mark_slow([500, 700, 1200], but=[700]))
 def test_an_encoder_that_was_stuck_is_said_to_have_been(first: int) -> None:
     own = bench_robot("pendulum")
     q, torque, _ = readings(own, simulate(own, 1, 4.0), 3e-4, 1)
     q[first : first + 300, 1] = q[first, 1]
-    with pytest.raises(LogError, match=r"'joint2' reads the same for 0\.[56]\d* s and then jumps"):
+    with pytest.raises(LogError, match=r"'joint2' reads the same for 0\.[56]\d* s and then jumps") as refused:
         identify(bench_log(own, q, torque, None), own.robot, own.config)
+    assert refused.value.kind == "'joint2' reads the same and then jumps"
 
 
 def test_a_joint_that_stands_still_tells_nothing_of_its_friction() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import bayesian_coverage
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
 from benchmarks.bayesian_real import gen3_arm, gen3_run
 from sysid_nodes.results.bayesian import BayesianStatus
@@ -69,9 +70,15 @@ def test_errors_that_last_do_not_count_as_many() -> None:
 
 
 @pytest.mark.real_data
+@pytest.mark.slow
 def test_a_short_log_of_a_real_arm_does_not_contradict_its_description(shared_data: Path) -> None:
     """10 s of a Gen3 whose wrist errs the same way for a second: its moments were up to 13 prior sigmas off."""
     arm = gen3_arm()
     result = arm.identify([gen3_run(arm.robot, shared_data / "kinova_gen3_real", 2)])
     assert result.status is BayesianStatus.FOUND
     assert max(abs(row.mean - row.prior_mean) / row.prior_sigma for row in result.parameters) < 3.0
+
+
+def test_a_long_valley_is_followed_to_its_end() -> None:
+    """Of this leg 340 iterations lead to the constants; of a search that ended after 200 nothing was claimed."""
+    assert bayesian_coverage.trial(523, "torque and power", 4.0)["status"] == "FOUND"

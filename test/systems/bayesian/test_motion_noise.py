@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
 from sysid_nodes.results.bayesian import BayesianStatus
@@ -34,7 +35,7 @@ def drawn(seed: int, seconds: float) -> tuple[float, MechanismLog]:
     return float(mechanism.parameters.constants(x, "armature")[joint]), leg_log(record, OWN.step)
 
 
-@pytest.mark.parametrize("seed", [7, 11])
+@pytest.mark.parametrize("seed", mark_slow([7, 11], but=[11]))
 def test_noise_does_not_tell_a_rotor(seed: int) -> None:
     """It was told 32 and 10 sigmas too small: linearised where there is none, and with all that noise seems to tell."""
     truth, log = drawn(seed, 0.5)

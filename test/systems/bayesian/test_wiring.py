@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
-from sysid_nodes.solvers.trajectory_least_squares.multi_start import Search
-from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog
-from sysid_nodes.systems.bayesian.descent import Fitted, start_point, stated_noise
+from benchmarks.bayesian_robots import bench_robot
+from benchmarks.bayesian_world import bench_log, readings, same_equations, true_mechanism
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, wiring
+from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
-from sysid_nodes.systems.bayesian.noise import pool_stated
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.torque_errors import means, shares
 from sysid_nodes.systems.bayesian.turning import turns
-from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
+from sysid_nodes.systems.bayesian.ways_of_reading import rewirings
+from sysid_nodes.systems.bayesian.wiring import Wiring, _Rows, other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -57,16 +60,15 @@ def said(
     log, mechanism = leg_of_prior(drawn).part(0, stages), build_mechanism(leg(), expected, power=False)
     log = replace(log, torque=log.torque[:, order] * np.array(factors))
     start, noise = start_point(mechanism, log, mechanism.parameters.mean), stated_noise(mechanism, expected)
-    problem, none = MechanismProblem(mechanism, log, noise, turns(mechanism, log, start)), Search[Any]
-    return other_wiring(Fitted(problem, none, pool_stated(noise), None, True, start.q))  # type: ignore[arg-type]
+    return other_wiring(MechanismProblem(mechanism, log, noise, turns(mechanism, log, start)), start.q)
 
 
 @pytest.mark.parametrize("stages", [SHORT, LONG])
 def test_torques_that_are_read_as_they_are(stages: int) -> None:
-    assert said(stages) == Wiring()
+    assert said(stages)[:2] == Wiring()[:2]
 
 
-@pytest.mark.parametrize("stages", [SHORT, LONG])
+@pytest.mark.parametrize("stages", mark_slow([SHORT, LONG], but=[SHORT]))
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -82,12 +84,15 @@ def test_torques_that_are_read_another_way(stages: int, change: dict[str, Any], 
 
 def test_torques_that_are_the_same_either_way_are_named() -> None:
     """Of a motor that gives next to nothing for half a second, the sign is nobody's to tell."""
-    assert said(SHORT, (1.0, 0.02)) == Wiring(
-        open="the log does not tell whether torques were turned round at 'crank_motor'"
-    )
+    assert said(SHORT, (1.0, 0.02)).open == "the log does not tell whether torques were turned round at 'crank_motor'"
 
 
-@pytest.mark.parametrize(("factor", "words"), [(2.0, "0.5 times what was read"), (0.5, "2 times what was read")])
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    mark_slow(
+        [(2.0, "0.5 times what was read"), (0.5, "2 times what was read")], but=[(2.0, "0.5 times what was read")]
+    ),
+)
 def test_torques_of_another_scale(factor: float, words: str) -> None:
     """Which links as they are described do not allow, whatever the drives are."""
     for expected in (WEIGHED, replace(WEIGHED, friction=VAGUE.friction, drive=VAGUE.drive)):
@@ -121,11 +126,10 @@ def pressed(turned: int | None) -> Wiring:
     torque += 0.05 * rng.standard_normal(torque.shape)
     if turned is not None:
         torque[:, turned] *= -1.0
-    log, none = replace(read, position=start.q, torque=torque), Search[Any]
+    log = replace(read, position=start.q, torque=torque)
     at = replace(start, x=mechanism.parameters.mean)
     noise = stated_noise(mechanism, all_driven)
-    problem = MechanismProblem(mechanism, log, noise, turns(mechanism, log, at))
-    return other_wiring(Fitted(problem, none, pool_stated(noise), None, True, start.q))  # type: ignore[arg-type]
+    return other_wiring(MechanismProblem(mechanism, log, noise, turns(mechanism, log, at)), start.q)
 
 
 def test_joints_that_press_against_each_other_are_no_sign_of_another_way() -> None:
@@ -133,6 +137,40 @@ def test_joints_that_press_against_each_other_are_no_sign_of_another_way() -> No
     assert pressed(None).against == ""
 
 
-@pytest.mark.parametrize("joint", range(4))
+@pytest.mark.parametrize("joint", mark_slow(range(4), but=[3]))
 def test_torques_turned_round_of_joints_that_press_against_each_other(joint: int) -> None:
     assert f"turned round at '{leg().joint_names[joint]}'" in pressed(joint).against
+
+
+def test_noise_of_positions_is_no_sign_of_another_way() -> None:
+    """Of a biped by the model's own equations: stage by stage, an ankle seemed turned round with odds of exp(12)."""
+    own = bench_robot("biped")
+    q, torque, _ = readings(own, same_equations(own, 603, 3.0), 1e-4, 603)
+    log, mechanism = bench_log(own, q, torque, None), true_mechanism(own)
+    start, noise = start_point(mechanism, log, mechanism.parameters.mean), stated_noise(mechanism, own.config)
+    found = other_wiring(MechanismProblem(mechanism, log, noise, turns(mechanism, log, start)), start.q)
+    assert found.against == ""
+    assert found.odds < 3.0
+
+
+def test_means_are_of_torques_that_are_used() -> None:
+    """Of most of three stages; what is left over at the end is not used."""
+    used = np.array([[True, True, False, False, False, True, True]]).T
+    weight, told = shares(used)
+    assert told.ravel().tolist() == [True, False]
+    np.testing.assert_allclose(means(np.array([[1.0, 3.0, 9.0, 5.0, 7.0, 2.0, 8.0]]).T, weight), [[2.0], [2.0]])
+
+
+def test_what_was_not_judged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "most_probable_constants", lambda *_: None)
+    assert said(SHORT, (-1.0, 1.0)).open.startswith("whether torques were turned round or swapped was not judged")
+
+
+def test_swapped_torques_are_means_of_the_stages_of_the_joint_that_they_are_for() -> None:
+    """Means over the other joint's stages were compared with the motion of other moments, and swaps passed."""
+    weight, told = shares(np.array([[True, True], [True, False], [True, True]]))
+    none, read = np.zeros((1, 2)), np.array([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]])
+    rows = _Rows(np.zeros((1, 2, 1)), none, np.zeros((1, 2, 0)), weight, read, np.ones(2), told)
+    *_, swapped = rewirings(["a", "b"])
+    left = rows.errors(swapped).judge(np.zeros(1), np.ones(2)).left
+    np.testing.assert_allclose(left, [[-30.0, -3.5]])

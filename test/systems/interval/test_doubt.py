@@ -82,6 +82,8 @@ def test_an_effect_that_nobody_stated_is_named(arm: Problem, config: IntervalIde
     found = pipeline._estimator.clearest_effect(pipeline.chain, None, with_load=True)
     assert found is not None
     assert (found.name == effect and found.sigmas > CLEAR) if effect else found.sigmas < CLEAR
+    if effect in (TILT, SPRING):
+        assert found.joint == (1 if effect == SPRING else None)
 
 
 def test_bounds_are_doubted_before_the_data_contradict_them(arm: Problem, config: IntervalIdentifierConfig) -> None:
@@ -93,6 +95,14 @@ def test_bounds_are_doubted_before_the_data_contradict_them(arm: Problem, config
     assert pipeline.identify(changed(arm, run(arm).samples, TILT)).status is Status.DOUBTFUL
     assert pipeline.doubt is not None
     assert pipeline.doubt.message.startswith("the torques look like a tilted base, ")
+
+
+def test_a_doubt_names_the_joint(arm: Problem, config: IntervalIdentifierConfig) -> None:
+    pipeline = IntervalPipeline(arm.robot, replace(config, noise=replace(config.noise, torque_factor=100.0)))
+    pipeline.identify(changed(arm, run(arm).samples, SPRING))
+    assert pipeline.doubt is not None
+    said = "the torques look like springs or cables across joints, most of all shoulder_lift_joint, "
+    assert pipeline.doubt.message.startswith(said)
 
 
 def test_effects_are_not_looked_for_where_a_posterior_says_what_the_robot_is(

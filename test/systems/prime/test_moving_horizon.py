@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from shared.legged_log import LeggedLog, simulate, simulated_config
 
+from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.models.discrete_motion import difference
 from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
@@ -222,9 +223,9 @@ def test_without_any_torque_no_force_is_observed(trot: LeggedLog) -> None:
 def test_mocap_gone_and_back(trot: LeggedLog, history: list[tuple[int, PrimeEstimate]]) -> None:
     """Without mocap the position's sigma grows and the error stays within it; afterwards both are as before."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    estimates = dict(follow(horizon, trot, range(40)))
-    blind = dict(follow(horizon, trot, range(40, 120), without=("mocap_pose",)))
-    after = dict(follow(horizon, trot, range(120, len(trot.q))))
+    estimates = dict(follow(horizon, trot, range(0, 40, 2)))
+    blind = dict(follow(horizon, trot, range(40, 120, 2), without=("mocap_pose",)))
+    after = dict(follow(horizon, trot, range(120, len(trot.q), 2)))
 
     def position(estimate: PrimeEstimate, k: int) -> tuple[float, float]:
         wrong = difference(trot.q[k], estimate.q[-1])[:2]
@@ -257,7 +258,7 @@ def test_start_in_the_air() -> None:
 def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
     """After a gap the motion is new, and what is known of the payload is not lost."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    before = last(follow(horizon, trot, range(60)))
+    before = last(follow(horizon, trot, range(0, 60, 2)))
     horizon.restart()
     assert horizon.step() is None
     after = next(follow(horizon, trot, range(80, 100)))[1]
@@ -273,7 +274,7 @@ def test_restart_keeps_the_parameters(trot: LeggedLog) -> None:
 def test_a_window_without_a_solution_ends_the_motion_and_no_more(trot: LeggedLog) -> None:
     """A failed window may have other readings than the one before, which is what the parameters are kept from."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    before = last(follow(horizon, trot, range(60)))
+    before = last(follow(horizon, trot, range(0, 60, 2)))
     spoilt = piece(trot, 60, 66, without=("mocap_pose", "gyroscope", "joint_velocity"))
     torque = spoilt.samples["joint_torque"]
     horizon.push(
@@ -294,7 +295,7 @@ def test_fewer_solves_and_a_shorter_window(
     """What a slow machine does: several steps a solve, fewer stages, and back; no reading is lost."""
     monkeypatch.setattr(WindowWeights, "weigh", lambda _, problem: problem)
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    list(follow(horizon, trot, range(50)))
+    list(follow(horizon, trot, range(0, 50, 2)))
     short = list(follow(horizon, trot, range(50, 110, 4), window=8))
     assert all(len(estimate.t) == 8 for _, estimate in short)
     grown = list(follow(horizon, trot, range(110, len(trot.q))))
@@ -309,7 +310,7 @@ def test_the_shortest_window_and_the_rarest_solves_still_go_on_from_one_another(
     """The cheapest pace of a slow machine: as many new steps as stages but two; a motion that began anew at every solve
     would cost more than the full window."""
     horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
-    list(follow(horizon, trot, range(40)))
+    list(follow(horizon, trot, range(0, 40, 2)))
     sparse = list(follow(horizon, trot, range(40, 120, 8), window=8))
     assert all(len(estimate.t) == 11 for _, estimate in sparse[1:])
     assert max(estimate.iterations for _, estimate in sparse) <= WINDOW.most_iterations
@@ -382,7 +383,7 @@ def test_a_landing_gets_the_steps_it_needs() -> None:
     assert max(abs(estimate.q[-2][2] - log.q[k - 1][2]) for k, estimate in found[10:]) < 0.007
     taken = [estimate.iterations for _, estimate in found]
     assert max(taken) > 1
-    assert np.mean(taken) < 1.1
+    assert np.mean(taken) < 1.2
     assert {estimate.iterations for _, estimate in hasty} == {1}
 
 
@@ -413,16 +414,39 @@ def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert left() < 10.0
     monkeypatch.setattr(real_time, "_LEFT", 1e9)
+    assert left() > 10.0  # 15: such windows are solved again for what they cost
+    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
+        monkeypatch.setattr(moving_horizon, limit, np.inf)
     assert left() > 100.0
 
 
-def test_contacts_that_new_stages_contradict_are_turned_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_that_new_stages_contradict_are_solved_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """On footholds 2 cm up and down, which the plane does not know: windows of thousands end at hundreds."""
     settings = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), control_period=0.01, footholds=0.02)
     log = simulate(settings, 1.5, seed=4, skip=0.5)
-    turned = max(one.result.cost for one in windows(log))
-    monkeypatch.setattr(moving_horizon, "has_point_feet", lambda _: False)
-    assert turned < 0.5 * max(one.result.cost for one in windows(log))
+    anew = max(one.result.cost for one in windows(log))
+    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
+        monkeypatch.setattr(moving_horizon, limit, np.inf)
+    assert anew < 0.5 * max(one.result.cost for one in windows(log))
+
+
+def test_touchdowns_of_a_robot_that_follows_set_points_leave_the_ground_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drives that follow set-points come down harder than ours that give torques: after a touchdown that was
+    predicted a stage early the ground seemed to lean by 150 mrad, 12 of its standard deviations, and stayed so.
+    """
+    drive = {"motion": "commanded", "drive.enabled": True, "load.mass": 1.0}
+    log = simulate(from_flat(LeggedSimulationConfig, drive), 0.6, seed=13, skip=3.4)  # a trot, as first_motion has it
+
+    def lean() -> float:
+        horizon, most = MovingHorizon(build_model(log.robot, PrimeConfig()), HorizonConfig()), 0.0
+        for _, found in follow(horizon, log, range(0, len(log.q), 4)):
+            tilt = [found.parameter_names.index(f"ground.tilt[{k}]") for k in range(2)]
+            most = max(most, float(np.abs(found.parameters[tilt]).max()))
+        return most
+
+    assert lean() < 0.03  # 2.5 of the 12 mrad that its sigma is
+    monkeypatch.setattr(moving_horizon, "_IMPOSSIBLE", np.inf)
+    assert lean() > 0.05
 
 
 def test_the_fit_is_that_of_the_result(trot: LeggedLog) -> None:
@@ -478,3 +502,28 @@ def test_a_long_walk_with_feet_or_encoders_off(seed: int, off: dict[str, float])
     """Stages that left were linearised at other offsets: what that leaves of an error stays within the sigmas."""
     settings = LeggedSimulationConfig(load=LoadConfig(mass=3.0), ground=GroundConfig(friction=0.7))
     check_honesty(displace(simulate(settings, 4.0, seed=seed, skip=2.0), seed, **off))
+
+
+@pytest.mark.parametrize(
+    ("limit", "load", "soft", "seed", "skip"),
+    [("_UNLIKELY", 1.0, 0.008, 6, 0.44), ("_IMPOSSIBLE", 1.3, 0.012, 1, 1.46)],
+)
+def test_a_take_off_in_the_midst_of_new_stages(
+    monkeypatch: pytest.MonkeyPatch, limit: str, load: float, soft: float, seed: int, skip: float
+) -> None:
+    """Feet that lift a stage sooner than predicted: steps ended where more gained nothing, the base 4 mm low.
+
+    What such a window costs is far less than what the stated noise explains, which is several times the true one. Some
+    contacts turned over do for the first, and for the second nothing but solving from coarse to fine.
+    """
+    settings = LeggedSimulationConfig(
+        motion="hop", load=LoadConfig(mass=load), ground=GroundConfig(time_constant=soft), timestep=5e-4
+    )
+    log = simulate(settings, 0.48, seed=seed, skip=skip, estimator=PrimeConfig())
+
+    def highest() -> float:
+        return max(one.result.cost for one in windows(log, 8))
+
+    solved = highest()
+    monkeypatch.setattr(moving_horizon, limit, np.inf)
+    assert highest() > solved + 20.0

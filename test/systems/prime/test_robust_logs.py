@@ -16,7 +16,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.simulation.legged import Fault, LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
-from sysid_nodes.systems.prime import build_model, estimate, estimate_motion
+from sysid_nodes.systems.prime import build_model, estimate_motion, force_errors
 from sysid_nodes.systems.prime.judgement import worst_misfit
 
 INNER = slice(3, -3)
@@ -67,7 +67,7 @@ def test_default_sensors_leave_no_bias_and_honest_sigmas(healthy: LeggedLog, ref
     assert np.mean(off < 3.0) > 0.98
 
 
-@pytest.mark.parametrize("added", [8.0, -2.0])
+@pytest.mark.parametrize("added", [8.0, pytest.param(-2.0, marks=pytest.mark.slow)])
 def test_prior_mass_wrong_by_five_kilograms(healthy: LeggedLog, reference: PrimeEstimate, added: float) -> None:
     """The true torso has 3 kg more than nominal: 8 more and 2 less are both wrong by five."""
     wrong = replace(healthy.robot, model=healthy.robot.model.copy())
@@ -88,7 +88,7 @@ CLOCKS = {"sensors__imu__stamp_offset": 0.003, "sensors__mocap__stamp_offset": -
     "options",
     [
         LOST,
-        CLOCKS,
+        pytest.param(CLOCKS, marks=pytest.mark.slow),  # test_late_streams.py has more
         {"motion": "stand", "drop": 0.15, "skip": 0.0},
         {"ground__friction": 0.25},
     ],
@@ -122,7 +122,7 @@ def test_a_foot_that_nothing_tells_of_may_bear(monkeypatch: pytest.MonkeyPatch) 
         return float(np.mean(off[log.force[INNER][..., 2] > 2.0] > 4.0))
 
     assert far() < 0.005
-    monkeypatch.setattr(estimate, "_MAY_TOUCH", -np.inf)
+    monkeypatch.setattr(force_errors, "_MAY_TOUCH", -np.inf)
     assert far() > 0.02
 
 
@@ -143,11 +143,11 @@ def test_mocap_later_than_its_stamps_moves_the_pose_alone() -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        Fault("imu", "late"),
+        pytest.param(Fault("imu", "late"), marks=pytest.mark.slow),  # the session names it: test_prime_trouble.py
         pytest.param(Fault("joints", "late"), marks=pytest.mark.slow),
         Fault("mocap", "plausible", 101.0, 101.5),
         pytest.param(Fault("imu", "plausible", 101.0, 101.5), marks=pytest.mark.slow),
-        Fault("joints", "plausible", 101.0, 101.5),
+        pytest.param(Fault("joints", "plausible", 101.0, 101.5), marks=pytest.mark.slow),  # test_prime_session.py
     ],
     ids=lambda fault: f"{fault.stream} {fault.kind}",
 )

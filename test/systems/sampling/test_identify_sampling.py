@@ -192,8 +192,9 @@ def test_what_the_linear_model_gets_wrong_of_a_step_is_told_by_simulations_at_it
     left, units = end.step_after(equations, "another", unsure), np.sqrt(equations.reduced_hessian.diagonal())
     left -= end.step(equations.shift_parameters(change))  # what keeps hardly known starts from being solved for
     share = np.abs(units * left).max() / np.abs(units * change).max()
-    # Straight, rounding is left; bent, that share of the step; a clip that is lost, its pull and no one else's.
-    least, most = (0.1, 2.0) if failed else (0.9 * bend, 1.1 * bend + 1e-5)
+    # Straight, rounding is left; bent, that share of the step, but for how gears hold, a straight part of it, here an
+    # eighth; a clip that is lost, its pull and no one else's.
+    least, most = (0.1, 2.0) if failed else (0.8 * bend, 1.1 * bend + 1e-5)
     assert least <= share < most
 
 

@@ -48,6 +48,71 @@ def test_rows_are_those_of_the_residuals_and_columns_their_derivatives(walk, pro
         assert np.linalg.norm(slope - own) < 0.1 * np.linalg.norm(own), name
 
 
+class Kicks:
+    """Simulations in which a clip jumps from its tenth instant on where the robot is heavier, or lighter."""
+
+    def __init__(self, own, mass, ahead, behind):
+        self._own, self._mass, self._ahead, self._behind = own, mass, ahead, behind
+        self.dry = []
+
+    def run(self, variants, work):
+        states = self._own.run(variants, work)
+        self.dry.append(variants.dry.min())
+        off = variants.inertia[work.variant, 0, 0] - self._mass
+        kick = np.where(off > 1e-9, self._ahead, np.where(off < -1e-9, self._behind, 0.0)) * (work.clip == 1)
+        states[:, 10:, -3:] += kick[:, None, None]
+        return states
+
+
+@pytest.mark.parametrize(("ahead", "behind"), [(0.5, 0.0), (0.0, 0.5), (0.05, 0.5)])
+def test_of_a_clip_that_jumps_beside_a_parameter_the_gentler_slope_is_taken(walk, problem, ahead, behind):
+    """A foot that lands a step sooner; a slope a hundred times too steep decided over all other clips."""
+    index, first = walk.setting.unknowns.index, LENGTH * np.arange(len(problem.first))
+    at = walk.truth.copy()
+    at[index["dry_friction"]] = 0.0  # below which there is none
+    mass = walk.setting.unknowns.inertia(at, 0)[0]
+    kicked = replace(problem, simulator=Kicks(problem.simulator, mass, ahead, behind))
+    found = kicked.rollout(at, first, problem.start(first)[0]).by_parameters[..., index["alpha:0"]]
+    gentler = replace(problem, simulator=Kicks(problem.simulator, mass, ahead * (ahead < behind), 0.0))
+    step = walk.setting.unknowns.column("step")[index["alpha:0"]]
+    moved = gentler.residuals(at + step * (np.arange(len(at)) == index["alpha:0"]))
+    slope = (moved - gentler.residuals(at)) / step
+    # The two sides differ by the curvature within a step, here by less than a tenth; the kick is fifty times the slope.
+    assert np.linalg.norm(found.reshape(slope.shape) - slope) < 0.1 * np.linalg.norm(slope)
+    assert min(kicked.simulator.dry) >= 0.0
+
+
+@pytest.mark.parametrize("place", ["bound", "start"])
+def test_a_jump_is_seen_at_a_bound_in_the_step_after_and_of_a_start_in_the_step_before(walk, problem, place):
+    index, first = walk.setting.unknowns.index["dry_friction"], LENGTH * np.arange(len(problem.first))
+    at = walk.truth.copy()
+    at[index] = 0.0
+    plain, jumps = (
+        replace(problem, simulator=simulator).rollout(at, first, problem.start(first)[0])
+        for simulator in (problem.simulator, Jumps(problem.simulator, place, problem.guess[1]))
+    )
+    for rows in (plain.by_start, plain.by_parameters[..., [index]]):
+        assert np.abs(rows).max() > 0.0
+    for found, right in ((jumps.by_start, plain.by_start), (jumps.by_parameters, plain.by_parameters)):
+        # Slopes of neighbouring steps differ by less than a tenth; that with the jump would be ten times as steep.
+        off, whole = (np.linalg.norm(rows, axis=(0, 1)) for rows in (found - right, right))
+        assert (off <= 0.1 * whole).all()
+
+
+class Jumps:
+    """Simulations in which one clip jumps where there is dry friction, or where its first joint begins further."""
+
+    def __init__(self, own, place, start):
+        self._own, self._place, self._start = own, place, start
+
+    def run(self, variants, work):
+        states = self._own.run(variants, work)
+        further = work.start[:, 7] > self._start[7] + 1e-9
+        off = variants.dry[work.variant, 0] > 0.0 if self._place == "bound" else further
+        states[off & (work.clip == 1), 10:, 25:] += 5.0
+        return states
+
+
 def test_clips_that_no_start_fits_are_left_out(walk, problem):
     settled = settle_starts(problem, walk.truth, 4)
     settled.residual[1] += 5.0

@@ -11,8 +11,13 @@ import numpy.typing as npt
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding, Mend
+from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.systems.interval.check.angles import AngleUnits, angle_units, unwrap
 from sysid_nodes.systems.interval.check.signal_record import Signals
+
+_CLOCK, _FITS, _ALIKE, _CLOCK_JOINTS = 0.01, 0.2, 0.3, 3
+"""Relative error of a pace from which it is said, and where it is a unit's; how far joints may differ beside it, and
+how many have to agree."""
 
 
 def arm_units(robot: Robot, signals: Signals, close: npt.NDArray[np.bool_]) -> tuple[AngleUnits | None, ...]:
@@ -71,7 +76,21 @@ def unit_findings(robot: Robot, units: Sequence[AngleUnits | None], start: float
         if unit.reversed:
             line = f"runs against its velocity (factor {unit.ratio:.3g}): one of them has the wrong sign"
             findings.append(Finding("velocity", joint, start, f"position of '{joint}' {line}"))
-    return findings
+    return findings + _clock_findings(units, start)
+
+
+def _clock_findings(units: Sequence[AngleUnits | None], start: float) -> list[Finding]:
+    """Positions that move at another pace than velocities, by one factor at all joints: that is not a joint's."""
+    ratio = np.array([unit.ratio for unit in units if unit is not None and unit.speed == "rad/s" and not unit.degrees])
+    ratio = ratio[np.isfinite(ratio)]
+    if len(ratio) < _CLOCK_JOINTS:
+        return []
+    pace = float(np.median(ratio))
+    off = abs(pace - 1.0)
+    if not _CLOCK <= off < _FITS or np.abs(ratio - pace).max() > _ALIKE * off:
+        return []
+    line = f"positions of all joints move {pace:.4g} times as fast as velocities say: stamps, or velocities, are scaled"
+    return [Finding("clock", ALL_JOINTS, start, line)]
 
 
 def _is_revolute(robot: Robot, k: int) -> bool:

@@ -61,7 +61,8 @@ def draft_lines(robot: Robot, config: IntervalIdentifierConfig, raw: Signals | N
     rounds = None if raw is None else check_in_rounds(robot, _any_friction(start), raw)
     if rounds is not None and (rounds.last.fit is None or rounds.last.levels is None):
         rounds = None
-    lines = ["/**:", "  ros__parameters:", "    robot: urdf                     # give its file with --urdf"]
+    given = "# give its file with --urdf" if config.robot == "urdf" else ""
+    lines = ["/**:", "  ros__parameters:", f"    robot: {config.robot:<24} {given}".rstrip()]
     if config.body:
         lines.append(f"    body: {config.body}")
     lines.append("    target: payload")

@@ -43,11 +43,14 @@ TILT, BEND, SPRING, SCALE, LOAD = (
 
 @dataclass(frozen=True)
 class Effect:
-    """Attributes: name, one of those above; size, of its clearest part [rad, rad/(N m), N m/rad or 1]; sigmas off 0."""
+    """Attributes: name, one of those above; size, of its clearest part [rad, rad/(N m), N m/rad or 1]; sigmas off 0;
+    joint, index of the one that part is of, None of a tilted base.
+    """
 
     name: str
     size: float
     sigmas: float
+    joint: int | None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def _around_none(sigma: Array) -> Belief:
 def _largest(name: str, size: Array, variance: Array) -> Effect:
     sigmas = np.divide(np.abs(size), np.sqrt(variance), out=np.zeros(len(size)), where=variance > 0.0)
     k = int(sigmas.argmax())
-    return Effect(name, float(size[k]), float(sigmas[k]))
+    return Effect(name, float(size[k]), float(sigmas[k]), None if name == TILT else k)
 
 
 def _directions(

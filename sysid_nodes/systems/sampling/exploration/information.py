@@ -4,17 +4,18 @@
 The walk is simulated, read by perfect sensors at the real ones' instants, and cut into clips; derivatives are the
 identification's (`problem`), with the start states eliminated clip by clip:
 
-    F = sum_clips w (J' J - J' S (S' S + L)^-1 S' J),
+    F = sum_clips (J' J - J' S (S' S + L)^-1 S' J),
 
-J and S the derivatives of a clip's whitened residuals by parameters and by its start, L what a guessed start knows, and
-w the weight of a clip that fits no better than simulations in steps do (`clip_loss`). The same clips in half the step
-(`gauss_newton.Others`) leave residuals r, which pull at the estimate by
+J and S the derivatives of a clip's whitened residuals by parameters and by its start, and L what a guessed start knows.
+The same clips in half the step (`gauss_newton.Others`) leave residuals r, which pull at the estimate by
 
-    g = sum_clips g_c,   g_c = w (J' - J' S (S' S + L)^-1 S') r:
+    g = sum_clips g_c,   g_c = (J' - J' S (S' S + L)^-1 S') r:
 
 what these have in common does not become less with more of the same motion, as noise does. What differs from clip to
 clip does, yet it is no part of F: sum_clips g_c g_c' is what the sandwich of the identification will show of it. Of a
-robot that hops it leaves several times what noise does. How gears hold is told by every log, and no error of a walk.
+robot that hops it leaves several times what noise does. No clip weighs less for it (`clip_loss`): the identification
+finds starts with which clips fit to the noise nearly, and is pulled in full. How gears hold is told by every log, and
+no error of a walk.
 """
 
 from __future__ import annotations
@@ -130,11 +131,8 @@ def clip_information(
 
     slopes, own = follow(by_parameters), found.residual.reshape(len(first), -1)
     rest = np.clip(np.nan_to_num(replace(problem, simulator=finer).residuals(vector) - own, nan=0.0), -_FAR, _FAR)
-    # A step leaves twice of what half of it changes.
-    missed, told = (2.0 * follow(rest[..., None])) ** 2, (by_start != 0.0).any(axis=2)
-    weight = 1.0 / (1.0 + missed.sum(axis=(1, 2)) / np.maximum(told.sum(axis=1), 1))
-    information = weight[:, None, None] * np.swapaxes(by_parameters, 1, 2) @ slopes
-    pull = weight[:, None] * np.einsum("crk,cr->ck", slopes, rest)
+    information = np.swapaxes(by_parameters, 1, 2) @ slopes
+    pull = np.einsum("crk,cr->ck", slopes, rest)
     finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
     information, pull = np.where(finite[:, None, None], information, 0.0), np.where(finite[:, None], pull, 0.0)
     parts = (information, pull, np.einsum("ck,cl->ckl", pull, pull))

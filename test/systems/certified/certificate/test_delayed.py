@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.results.certificate import Entry
 from sysid_nodes.systems.certified.certificate import delayed
@@ -185,7 +186,7 @@ def test_stiffness_beyond_the_delay_is_refused() -> None:
 
 
 @pytest.mark.parametrize("smart", [True, False])
-@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("n", mark_slow([1, 4], but=[4]))
 def test_no_adversary_with_old_torques_leaves_the_bounds(n: int, smart: bool) -> None:
     rng = np.random.default_rng(n)
     lever = rng.normal(size=(n, n))

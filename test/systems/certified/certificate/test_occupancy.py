@@ -13,7 +13,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import joints_of, self_collision_pairs
 from sysid_nodes.models.solids import from_obstacle, from_primitive
 from sysid_nodes.results.certificate import Margins
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate.closed_loop import INFLATE, Tube
 from sysid_nodes.systems.certified.certificate.judgement import Judge
 from sysid_nodes.systems.certified.certificate.motion import desired_motion, motion

@@ -15,7 +15,7 @@ from sysid_nodes.intervals import Affine
 from sysid_nodes.models.bezier import Bezier
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.self_collision import self_collision_pairs
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate import own_stop
 from sysid_nodes.systems.certified.certificate.config import CertifierConfig, TrackingConfig
 from sysid_nodes.systems.certified.certificate.own_stop import OwnStop, own_stop_words, sweep_stop

@@ -34,7 +34,7 @@ def norms(q, qd, qd_a, qdd_a):
     return Magnitudes(*(x[None] for x in out), np.abs(qd_a)[None])
 
 
-@pytest.mark.parametrize("size", [1e-4, 1e-2, 0.3])
+@pytest.mark.parametrize("size", [1e-4, pytest.param(1e-2, marks=pytest.mark.slow), 0.3])
 def test_no_change_of_the_torque_exceeds_its_bound(size):
     rng = np.random.default_rng(1)
     used = 0.0

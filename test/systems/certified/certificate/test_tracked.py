@@ -18,7 +18,7 @@ from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.models.robust_control import RobustControlConfig
 from sysid_nodes.models.self_collision import self_collision_pairs
 from sysid_nodes.results.certificate import Verdict
-from sysid_nodes.simulation.arm.contact_watch import ContactWatch
+from sysid_nodes.rollouts.contact_watch import ContactWatch
 from sysid_nodes.systems.certified.certificate.config import TrackingConfig
 from sysid_nodes.systems.certified.certificate.tracked import known_errors
 

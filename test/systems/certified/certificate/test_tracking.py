@@ -107,7 +107,7 @@ def simulate(closed, mass, nominal, torque, r, duration, *, rng, smart):
     ("n", "delay", "limit", "torque"),
     mark_slow(
         [(1, 0.0, 40.0, 8.0), (1, 0.003, 12.0, 8.0), (7, 0.0, 40.0, 5.0)],
-        but=[(1, 0.003, 12.0, 8.0), (7, 0.0, 40.0, 5.0)],
+        but=[(7, 0.0, 40.0, 5.0)],
     ),
 )
 def test_no_adversary_leaves_the_bounds(n, delay, limit, torque, smart):
@@ -163,7 +163,7 @@ def test_how_fast_r_changed_before_the_start_counts_in_the_first_interval():
     assert rate.acceleration[0, 0] >= 1e3 / np.sqrt(6.5)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0, 1), st.floats(0, 1))
 def test_peak_of_a_parabola(slope, bend, start, length):
     x = np.linspace(start, start + length, 301)

@@ -10,7 +10,7 @@ import pytest
 from sysid_nodes.data.scene import Obstacle
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import Primitive, Robot, load_robot
-from sysid_nodes.simulation.arm.contact_watch import FARTHEST, ContactWatch
+from sysid_nodes.rollouts.contact_watch import FARTHEST, ContactWatch
 
 coal = pytest.importorskip("coal", reason="pinocchio's collision library")
 

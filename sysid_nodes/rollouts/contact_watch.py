@@ -19,7 +19,7 @@ from sysid_nodes.data.scene import Obstacle
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import Primitive, Robot
 from sysid_nodes.robots.robot import Array
-from sysid_nodes.simulation.arm.mujoco_arm import arm_spec
+from sysid_nodes.rollouts.arm_model import arm_spec
 
 FARTHEST = 100.0
 """[m] More is not told apart."""

@@ -10,7 +10,7 @@ import pytest
 
 from sysid_nodes.exceptions import RobotError
 from sysid_nodes.robots import MotorConstants, Robot, load_robot
-from sysid_nodes.simulation.arm.mujoco_arm import build_mujoco
+from sysid_nodes.rollouts.arm_model import build_mujoco
 from sysid_nodes.simulation.arm.plant import Plant
 from sysid_nodes.simulation.payload import Payload
 
