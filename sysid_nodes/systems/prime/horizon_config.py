@@ -19,7 +19,7 @@ class HorizonConfig:
     most_iterations: int = option(
         5,
         "steps of a solve at most, taken where residuals have grown beyond their noise since the last one, as at an"
-        " impact, or a step ends elsewhere than expected; and of another where contacts are turned over",
+        " impact, or a step ends elsewhere than expected",
         minimum=1,
     )
     first_iterations: int = option(40, "iterations of the first solve at most", minimum=1)

@@ -61,9 +61,8 @@ Array = npt.NDArray[np.float64]
 _KEPT = 3
 """Stages that a window has in common with the one before, from which the motion goes on."""
 
-_UNLIKELY, _IMPOSSIBLE = 4.0, 6.0
-"""Standard deviations by which a window's cost may exceed that of the one before, until its contacts are turned over,
-and until it is solved from coarse to fine."""
+_UNLIKELY = 6.0
+"""Standard deviations by which a window's cost may exceed that of the one before until it is solved anew."""
 
 _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
@@ -247,28 +246,22 @@ class MovingHorizon:
         """A window that may be at another minimum than the lowest, once again from elsewhere.
 
         A foot that comes down a stage sooner or later than predicted leaves a minimum that no step leads out of, and
-        what it says of ground and feet stays in the constants: new stages cost more than noise explains. Contacts are
-        turned over, and where that is not enough the window is solved from the readings, from coarse to fine. After a
-        fall that no pose saw the end of, the base may seem to have stopped in the air, on ground that is there: what
-        readings alone say of its height leads elsewhere, and the window is solved from there.
+        what it says of ground and feet stays in the constants: new stages cost more than noise explains, and the window
+        is solved from the readings, from coarse to fine. After a fall that no pose saw the end of, the base may seem to
+        have stopped in the air, on ground that is there: what readings alone say of its height leads elsewhere, and the
+        window is solved from there.
         """
         assert self._arrival is not None
-        problem, share = found.problem, 1.0 - kept / found.problem.stages
-        if not has_point_feet(problem):
-            share = np.inf  # corners of a foot: to turn one over settles nothing
-        if found.result.cost > _likely_cost(last, found, share, _UNLIKELY) and not timer.is_up():
-            turned = replace(problem, inner=problem.inner.settle_contacts(turns=True))
-            start = turned.solve_contacts(found.result.point)
-            found = _better(found, improve(turned, start, 1, timer, self._config.most_iterations))
-        q = found.result.point.q
+        problem, q, theta = found.problem, found.result.point.q, self._arrival.theta
         anew = with_first_heights(self._model, q, self._samples)
-        elsewhere = np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE
-        if not elsewhere and found.result.cost > _likely_cost(last, found, share, _IMPOSSIBLE):
-            elsewhere = True
-            anew = initial_configurations(self._model, self._samples, problem.stages, self._arrival.theta, q[0, :7])
-        if elsewhere and not timer.is_up():
-            found = _better(found, self._solve_anew(problem, anew, self._arrival.theta))
-        return found
+        if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE:
+            return found if timer.is_up() else _better(found, self._solve_anew(problem, anew, theta))
+        # Corners of a foot come down one after the other: of those a window anew does not tell more.
+        likely = not has_point_feet(problem) or found.result.cost <= _likely_cost(last, found, kept)
+        if likely or timer.is_up():
+            return found
+        read = initial_configurations(self._model, self._samples, problem.stages, theta, q[0, :7])
+        return _better(found, self._solve_anew(problem, read, theta))
 
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
@@ -328,14 +321,14 @@ class MovingHorizon:
         return replace(estimate, solve_time=timer.elapsed())
 
 
-def _likely_cost(last: Improved, found: Improved, share: float, deviations: float) -> float:
-    """Cost of a window that noise as in the last one explains, when that share of its stages is new.
+def _likely_cost(last: Improved, found: Improved, kept: int) -> float:
+    """Cost of a window that noise as in the last one explains, of which it has that many stages.
 
     Half a sum of n squares of variance v has the variance n v^2 / 2, and those that leave as much as those that come.
     """
     before, size = (sum(group.size for group in one.residuals) for one in (last, found))
-    per_row = last.result.cost / before
-    return float(per_row * (size + deviations * 2.0 * np.sqrt(share * size)))
+    new = (1.0 - kept / found.problem.stages) * size
+    return float(last.result.cost / before * (size + _UNLIKELY * 2.0 * np.sqrt(new)))
 
 
 def _better(one: Improved, other: Improved) -> Improved:

@@ -383,7 +383,7 @@ def test_a_landing_gets_the_steps_it_needs() -> None:
     assert max(abs(estimate.q[-2][2] - log.q[k - 1][2]) for k, estimate in found[10:]) < 0.007
     taken = [estimate.iterations for _, estimate in found]
     assert max(taken) > 1
-    assert np.mean(taken) < 1.2
+    assert np.mean(taken) < 1.4  # those of two windows that are solved anew among them
     assert {estimate.iterations for _, estimate in hasty} == {1}
 
 
@@ -415,8 +415,7 @@ def test_windows_end_near_their_minimum(monkeypatch: pytest.MonkeyPatch) -> None
     assert left() < 10.0
     monkeypatch.setattr(real_time, "_LEFT", 1e9)
     assert left() > 10.0  # 15: such windows are solved again for what they cost
-    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
-        monkeypatch.setattr(moving_horizon, limit, np.inf)
+    monkeypatch.setattr(moving_horizon, "_UNLIKELY", np.inf)
     assert left() > 100.0
 
 
@@ -425,8 +424,7 @@ def test_windows_that_new_stages_contradict_are_solved_anew(monkeypatch: pytest.
     settings = LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), control_period=0.01, footholds=0.02)
     log = simulate(settings, 1.5, seed=4, skip=0.5)
     anew = max(one.result.cost for one in windows(log))
-    for limit in ("_UNLIKELY", "_IMPOSSIBLE"):
-        monkeypatch.setattr(moving_horizon, limit, np.inf)
+    monkeypatch.setattr(moving_horizon, "_UNLIKELY", np.inf)
     assert anew < 0.5 * max(one.result.cost for one in windows(log))
 
 
@@ -445,7 +443,7 @@ def test_touchdowns_of_a_robot_that_follows_set_points_leave_the_ground_level(mo
         return most
 
     assert lean() < 0.03  # 2.5 of the 12 mrad that its sigma is
-    monkeypatch.setattr(moving_horizon, "_IMPOSSIBLE", np.inf)
+    monkeypatch.setattr(moving_horizon, "_UNLIKELY", np.inf)
     assert lean() > 0.05
 
 
@@ -504,17 +502,13 @@ def test_a_long_walk_with_feet_or_encoders_off(seed: int, off: dict[str, float])
     check_honesty(displace(simulate(settings, 4.0, seed=seed, skip=2.0), seed, **off))
 
 
-@pytest.mark.parametrize(
-    ("limit", "load", "soft", "seed", "skip"),
-    [("_UNLIKELY", 1.0, 0.008, 6, 0.44), ("_IMPOSSIBLE", 1.3, 0.012, 1, 1.46)],
-)
+@pytest.mark.parametrize(("load", "soft", "seed", "skip"), [(1.0, 0.008, 6, 0.44), (1.3, 0.012, 1, 1.46)])
 def test_a_take_off_in_the_midst_of_new_stages(
-    monkeypatch: pytest.MonkeyPatch, limit: str, load: float, soft: float, seed: int, skip: float
+    monkeypatch: pytest.MonkeyPatch, load: float, soft: float, seed: int, skip: float
 ) -> None:
     """Feet that lift a stage sooner than predicted: steps ended where more gained nothing, the base 4 mm low.
 
-    What such a window costs is far less than what the stated noise explains, which is several times the true one. Some
-    contacts turned over do for the first, and for the second nothing but solving from coarse to fine.
+    What such a window costs is far less than what the stated noise explains, which is several times the true one.
     """
     settings = LeggedSimulationConfig(
         motion="hop", load=LoadConfig(mass=load), ground=GroundConfig(time_constant=soft), timestep=5e-4
@@ -525,5 +519,5 @@ def test_a_take_off_in_the_midst_of_new_stages(
         return max(one.result.cost for one in windows(log, 8))
 
     solved = highest()
-    monkeypatch.setattr(moving_horizon, limit, np.inf)
+    monkeypatch.setattr(moving_horizon, "_UNLIKELY", np.inf)
     assert highest() > solved + 20.0
