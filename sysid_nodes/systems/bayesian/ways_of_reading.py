@@ -15,6 +15,7 @@ from sysid_nodes.systems.bayesian.parameters import Parameters
 Array = npt.NDArray[np.float64]
 
 _SCALES = (0.5, 2.0)
+_KNOWN = np.log(2.0) / 3.0  # sigma of the logarithm of the links' weight, with which such a scale is three of them off
 _DRIVES = ("coulomb", "stiction", "viscous", "armature", "offset")
 """Constants of joints that grow with torques and are not links'."""
 
@@ -49,7 +50,15 @@ def rewirings(joints: Sequence[str]) -> Iterator[Way]:
         yield Way(f"those of '{joints[i]}' and '{joints[j]}' swapped", source, np.ones(m))
 
 
-def rescalings(m: int) -> Iterator[Way]:
-    """Ways in which all torques have another unit, or are of the other side of the gears."""
-    for scale in _SCALES:
+def rescalings(own: Parameters, m: int) -> Iterator[Way]:
+    """Ways in which all torques have another unit, or are of the other side of the gears.
+
+    None where the weight that the links have together is hardly known: many constants of which little is known speak
+    for whatever makes their deviations smaller, as wide priors of friction do. What masses may be off by counts as one
+    error of all, as of a description that has it all too light.
+    """
+    mass = own.inertia(own.mean)[:, 0]
+    known = float(mass @ (2.0 * own.sigma[: 10 * own.n : 10]) / mass.sum())  # sigma of a logarithm
+    told = own.total_mass is not None or known < _KNOWN
+    for scale in _SCALES if told else ():
         yield Way(f"{scale:g} times what was read", np.arange(m), np.full(m, scale), scale)

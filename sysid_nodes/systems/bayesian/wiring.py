@@ -11,13 +11,14 @@ robot of the prior, has
 for a way that is chosen before, or the mean of several: that is how seldom honest logs are refused. With torques of
 another scale, friction, rotors and offsets are expected in that scale, too: where little is known of them their prior
 is wide, and would speak for whatever makes them larger (M. S. Bartlett, A comment on D. V. Lindley's statistical
-paradox, Biometrika 44, 1957). Links tell the scale, whose masses a description knows. Noise of positions makes
-torques of single stages err by what links are heavy, all joints' together and one stage against the next, which no
-noise of torques describes: means over some stages, of which next to nothing of that is left, are compared. Errors that
-last count for as many as times that they last, in the way in which they last least. A fit of the whole problem cannot
-be asked: in a short log it bends the motion, and estimates noise, until torques that are turned round are explained as
-well. Where loops have more forces than there are joints without a motor, as of two feet that stand, torques are
-compared as far as they do not only press parts of the mechanism against each other (torque_errors.py).
+paradox, Biometrika 44, 1957). Links tell the scale, where a description knows their masses (ways_of_reading.py). Noise
+of positions makes torques of single stages err by what links are heavy, all joints' together and one stage against the
+next, which no noise of torques describes: means over some stages, of which next to nothing of that is left, are
+compared. Errors that last count for as many as times that they last, in the way in which they last least. A fit of the
+whole problem cannot be asked: in a short log it bends the motion, and estimates noise, until torques that are turned
+round are explained as well. Where loops have more forces than there are joints without a motor, as of two feet that
+stand, torques are compared as far as they do not only press parts of the mechanism against each other
+(torque_errors.py).
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def other_wiring(problem: MechanismProblem, read: Array) -> Wiring:
         return Wiring(open=_UNJUDGED) if rows.used.any() else Wiring()
     shared = as_read.noise if rows.handed.shape[2] else None  # forces hand errors on: one noise for all, in time
     untold, highest = "", -np.inf
-    for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(m)), _CHANCE_OF_SCALE)):
+    for every, chance in ((list(rewirings(names)), _CHANCE), (list(rescalings(own, m)), _CHANCE_OF_SCALE)):
         told = [way for way in every if there[way.source][there].all()]  # not by what was never read
         # Beside what is as read, bounds and all: where that is wrong, impossible constants would explain it.
         ways = [way for way in told if _unbounded_evidence(own, rows, way, shared) > as_read.value - _HOPELESS]

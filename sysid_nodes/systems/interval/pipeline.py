@@ -40,6 +40,7 @@ from sysid_nodes.systems.interval.estimate.estimator import (
     before_any_data,
     since_calibration,
 )
+from sysid_nodes.systems.interval.estimate.untold_effects import LOAD
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
@@ -345,7 +346,8 @@ class IntervalPipeline:
         if found is None or found.sigmas < _CLEAR:
             return ""
         where = "" if found.joint is None else f", most of all {self.robot.joint_names[found.joint]}"
-        return f"the torques look like {found.name}{where}, {found.sigmas:.1f} standard deviations from none"
+        room = "; a calibration with known_robot.load_friction makes room for that" if found.name == LOAD else ""
+        return f"the torques look like {found.name}{where}, {found.sigmas:.1f} standard deviations from none{room}"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.

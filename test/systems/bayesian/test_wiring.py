@@ -22,7 +22,7 @@ from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.torque_errors import means, shares
 from sysid_nodes.systems.bayesian.turning import turns
-from sysid_nodes.systems.bayesian.ways_of_reading import rewirings
+from sysid_nodes.systems.bayesian.ways_of_reading import rescalings, rewirings
 from sysid_nodes.systems.bayesian.wiring import Wiring, _Rows, other_wiring
 
 Array = npt.NDArray[np.float64]
@@ -97,6 +97,14 @@ def test_torques_of_another_scale(factor: float, words: str) -> None:
     """Which links as they are described do not allow, whatever the drives are."""
     for expected in (WEIGHED, replace(WEIGHED, friction=VAGUE.friction, drive=VAGUE.drive)):
         assert words in said(LONG, (factor, factor), drawn=WEIGHED, expected=expected).against
+
+
+@pytest.mark.parametrize(("known", "total", "told"), [(0.2, None, 2), (0.3, None, 0), (0.3, 2.0, 2)])
+def test_a_scale_is_looked_for_where_the_links_weight_is_known(known: float, total: float | None, told: int) -> None:
+    """A real UR10 whose links were known to half was CONTRADICTED, though they weigh what they should to a tenth."""
+    config = replace(CONFIG, inertia=replace(CONFIG.inertia, mass_sigma=known))
+    own = replace(build_mechanism(leg(), config, power=False).parameters, total_mass=total)
+    assert len(list(rescalings(own, 2))) == told
 
 
 @pytest.mark.parametrize("stages", [SHORT, LONG])

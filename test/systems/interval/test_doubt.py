@@ -105,6 +105,13 @@ def test_a_doubt_names_the_joint(arm: Problem, config: IntervalIdentifierConfig)
     assert pipeline.doubt.message.startswith(said)
 
 
+def test_a_doubt_by_friction_says_what_makes_room_for_it(arm: Problem, config: IntervalIdentifierConfig) -> None:
+    pipeline = IntervalPipeline(arm.robot, replace(config, noise=replace(config.noise, torque_factor=100.0)))
+    pipeline.identify(changed(arm, run(arm).samples, WITH_LOAD))
+    assert pipeline.doubt is not None
+    assert "; a calibration with known_robot.load_friction makes room for that" in pipeline.doubt.message
+
+
 def test_effects_are_not_looked_for_where_a_posterior_says_what_the_robot_is(
     arm: Problem, config: IntervalIdentifierConfig, tmp_path: Path
 ) -> None:
