@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -48,6 +48,7 @@ from sysid_nodes.systems.interval.calibration_file import (
 )
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.noise import unread_joints
+from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.posterior_calibration import calibration_of, exclusions, with_estimate
 
 _POSTERIORS = "bayesian."
@@ -110,7 +111,20 @@ def run(args: argparse.Namespace) -> int:
         )
     for line in _gains(found, robot, config):
         sys.stdout.write(f"{line}\n")
+    if method == INTERVAL:
+        sys.stderr.writelines(f"sysid: warning: {line}\n" for line in _doubts(robot, config, args.out, runs))
     return 0
+
+
+def _doubts(robot: Robot, config: IntervalIdentifierConfig, file: Path, runs: Sequence[Run]) -> Iterator[str]:
+    """Of the very runs that a calibration is made from: what it is doubted for there it will be with a payload."""
+    config = replace(config, calibration=str(file))
+    for run in (run for run in runs if run.mass == 0.0):
+        pipeline = IntervalPipeline(robot, config)
+        pipeline.identify(run.samples)
+        if pipeline.doubt is not None:
+            yield f"{run.name}, replayed with it: {pipeline.doubt.message}"
+            return
 
 
 def _calibration(

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pinocchio
 import pytest
 import yaml
 from shared.bare_arm import LOAD, UR10, UR10_GAIN, bare_arm, loaded, unloaded_run
@@ -99,6 +101,21 @@ def test_unloaded_to_weighed_to_exported(
     nominal = np.array([row["nominal"] for row in rows])
     np.testing.assert_allclose(after[body], before + nominal, atol=1e-9)
     np.testing.assert_array_equal(after[:body], arm.robot.inertial_parameters()[:body])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_what_the_very_runs_of_a_calibration_are_doubted_for_is_said(
+    folder: Path, arm: Problem, tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float
+) -> None:
+    """A real UR10's gears rub more the more they carry: every replay was doubted, and calibrate had said nothing."""
+    samples, data = unloaded_run(arm, np.random.default_rng(24)).samples, arm.robot.model.createData()
+    weight = np.array([pinocchio.computeGeneralizedGravity(arm.robot.model, data, q) for q in samples.q])
+    samples = replace(samples, tau=samples.tau + share * np.abs(weight) * np.sign(samples.qd))
+    words = ["calibrate", str(record(tmp_path / "run", samples)), "--config", str(folder / "arm.yaml")]
+    capsys.readouterr()
+    assert main([*words, "--out", str(tmp_path / "calibration.json")]) == 0
+    said = capsys.readouterr().err
+    assert ("run, replayed with it: the torques look like friction that grows with the load" in said) is (share > 0.0)
 
 
 def test_errors_that_use_up_the_margin_make_bounds_doubtful(

@@ -4,9 +4,9 @@
 A MuJoCo Kinova Gen3 holds a dumbbell among obstacles, in a process of its own. Over DDS, on a ROS domain of their own
 on this machine only, certified_planner plans motion that excites, and proves every trajectory safe for all loads that
 are possible by then; robust_controller executes nothing else; interval_identifier narrows the ten intervals of the load
-down. After 7.5 s the arm goes back to where it began and carries the load over the obstacle, to a goal where with the
-bounds of the beginning not even standing can be certified. The robot's time waits for the controller, however slow the
-machine is. Writes into the folder given by --out
+down. After 7.5 s the arm goes back to where it began and carries the load over the obstacle to a goal, where its errors
+are proven to be about half of what the bounds of the beginning allow. The robot's time waits for the controller,
+however slow the machine is. Writes into the folder given by --out
   bag/          recording of all topics
   config.yaml   parameters of all nodes, also for 'sysid replay'
   result.json   the result with its history, plans, margins and the truth
