@@ -46,9 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.out.exists():
         raise InputError("exists already, and may have been corrected since; give a new file", source=str(args.out))
-    named, arms = args.robot in robot_names(floating_base=False), ", ".join(robot_names(floating_base=False))
+    arms = robot_names(floating_base=False)
+    named = args.robot in arms
     if not named and not Path(args.robot).exists():
-        raise InputError(f"neither a URDF file nor an arm's name ({arms})", source=args.robot)
+        raise InputError(f"neither a URDF file nor an arm's name ({', '.join(arms)})", source=args.robot)
     which = {"robot": args.robot} if named else {"robot": "urdf", "urdf": args.robot}
     config = IntervalIdentifierConfig(**which, body=args.body, target="payload")
     logged = None if args.bag is None else logged_places(args.bag, args.topic)

@@ -58,11 +58,16 @@ def test_good_data_have_no_finding(gen3: Problem) -> None:
     assert check.fit is not None and check.fit.body[0] == pytest.approx(gen3.theta[0], abs=0.1)
 
 
-@pytest.mark.parametrize(("pace", "joint", "told"), [(0.976, 1.0, True), (1.0, 1.1, False), (0.995, 1.0, False)])
+@pytest.mark.parametrize(
+    ("pace", "joint", "told"), [(0.976, 1.0, True), (1.0, 1.1, False), (0.976, 1.1, False), (0.995, 1.0, False)]
+)
 def test_a_clock_that_runs_wrong_is_told_from_one_joint_s_velocity(
     gen3: Problem, pace: float, joint: float, told: bool
 ) -> None:
-    """Stamps of a real Panda's log were 2.4 % too close: all joints moved faster than their velocities said."""
+    """Stamps of a real Panda's log were 2.4 % too close: all joints moved faster than their velocities said.
+
+    Where one of them differs by more than that, velocities have scales of their own, and nothing is said of a clock.
+    """
     good = simulated(gen3)
     velocity = good.qd * np.array([joint, *np.ones(6)])
     found = check_arm(gen3.robot, IntervalIdentifierConfig(), replace(good, t=good.t * pace, qd=velocity)).findings
