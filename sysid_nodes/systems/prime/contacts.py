@@ -118,8 +118,12 @@ class ContactLaw:
     def scale(self) -> Array:
         """(3,) whitening of z."""
         config = self.config
-        gap_sigma = float(np.hypot(config.gap_sigma, config.foothold_sigma))
-        return np.array([self.dt * config.friction / gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        return np.array([self.dt * config.friction / self.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+
+    @property
+    def gap_sigma(self) -> float:
+        """Standard deviation of a gap, heights of footholds included [m]."""
+        return float(np.hypot(self.config.gap_sigma, self.config.foothold_sigma))
 
     @property
     def per_gap(self) -> float:
@@ -137,6 +141,31 @@ class ContactLaw:
         out = -contact.smooth_projection_jacobian(w, self.smoothing)
         out[..., 0, :] += self.per_gap * self.give * by_force[..., 0, :]
         return np.asarray(out * self.scale[:, None])
+
+    def hold_force(self, w: Array) -> tuple[Array, Array]:
+        """Derivatives (..., 3) of p(w) and p(-w) by the logarithm of the friction, the force being held.
+
+        Friction scales the normal component l_n of l = p(-w) then, and p(w) = eps l^-1 follows.
+        """
+        velocity, pressed = (contact.smooth_projection(sign * w, self.smoothing) for sign in (1.0, -1.0))
+        by_pressed, by_velocity = np.zeros_like(pressed), velocity * (
+            -2.0 * pressed[..., :1] * velocity[..., :1] / self.smoothing
+        )
+        by_pressed[..., 0] = pressed[..., 0]
+        by_velocity[..., 0] += velocity[..., 0]
+        return by_velocity, by_pressed
+
+    def by_friction(self, w: Array, slip: Array) -> Array:
+        """(..., 3) derivative of `misfit` by the logarithm of the friction, the force being held.
+
+        So a contact's variables are those of its force alone, and its covariance that of the force.
+        """
+        raw = -self.hold_force(w)[0]
+        # A sliding foot's normal velocity is whitened by the friction.
+        raw[..., 0] -= contact.smooth_projection(w, self.smoothing)[..., 0]
+        if self.config.law == "coulomb":
+            raw[..., 0] += contact.sliding_lift(slip, ROUNDING)[0]
+        return np.asarray(raw * self.scale)
 
     def residual(self, w: Array, motion: ContactMotion) -> Array:
         """(K, 6 nc) whitened, of w (N, nc, 3): the motion's rows of all contacts, then their forces' rows."""

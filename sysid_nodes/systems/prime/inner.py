@@ -269,7 +269,7 @@ class CompiledRows:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
         motor = motor_with(self.base.motor, parameters, theta)
-        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag])
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag, law.config.friction])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -284,7 +284,7 @@ class CompiledRows:
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
         p = parameters
-        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag)
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag, p.friction)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,
@@ -341,12 +341,12 @@ def evaluate(
 def build_kernel(base: FloatingBase, law: ContactLaw) -> WindowKernel | None:
     """The compiled kernel of a robot on its ground, None where there is none."""
     config = law.config
-    contact = [law.dt, config.friction, config.impulse_scale, ROUNDING, config.law == "coulomb"]
+    contact = [law.dt, config.impulse_scale, ROUNDING, config.law == "coulomb", 1.0 / law.gap_sigma]
     constants = WindowConstants(
         axes=np.ascontiguousarray(law.plane.axes),
         radii=base.contact_radii,
         height=law.plane.height,
-        contact=np.array([*map(float, contact), *law.scale]),
+        contact=np.array([*map(float, contact), 1.0 / config.slip_sigma]),
         rest=REST,
     )
     return window_kernel(base.tree, constants, base.implementation)

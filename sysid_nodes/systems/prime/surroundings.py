@@ -57,11 +57,15 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
 
 
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
-    """The contact law with slope, compliance and lag of theta (p,), its prior on forces in proportion to the weight.
+    """The contact law with slope, friction, compliance and lag of theta (p,), its prior on forces as of the weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.
     """
-    config = replace(law.config, force_sigma=law.config.force_sigma * parameters.mass_ratio(theta))
+    config = replace(
+        law.config,
+        force_sigma=law.config.force_sigma * parameters.mass_ratio(theta),
+        friction=law.config.friction * parameters.friction_factor(theta),
+    )
     law = replace(law, config=config, compliance=parameters.compliance(theta), lag=float(theta[parameters.lag].sum()))
     if parameters.tilt.start == parameters.tilt.stop:
         return law
@@ -72,7 +76,7 @@ def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> C
 def add_columns(
     point: Trajectory, at: Evaluated, base: FloatingBase, parameters: Parameters, scale: Array, columns: Array
 ) -> None:
-    """Adds derivatives by slope, compliance, lag and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
+    """Adds derivatives by slope, compliance, lag, friction and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
 
     Args:
         point: of linearisation.
@@ -112,6 +116,8 @@ def add_columns(
         contacts[:, 0, :, 0, column] = per_gap * (1.0 - law.kept) * local[..., 0]
     for column in range(parameters.lag.start, parameters.lag.stop):
         contacts[:, 0, :, 0, column] = per_gap * law.kept_slope * (before[0] - law.compliance * local[..., 0])
+    for column in range(parameters.friction.start, parameters.friction.stop):
+        contacts[:, 0, :, :, column] = law.by_friction(point.w[1:-1], at.contact.slip)
     for axis, column in enumerate(range(parameters.tilt.start, parameters.tilt.stop)):
         turned = _axes_slope(law.plane, axis)
         arms_slope = -base.contact_radii[:, None] * turned[0]

@@ -26,6 +26,7 @@ def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, Prime
     """The same problem with compiled and with NumPy rows, and a random point."""
     robot = load_robot(name)
     ground = {"normal": (0.6, 0.0, 0.8), "height": 0.1, "tilt_sigma": unknown, "compliance_sigma": unknown}
+    ground["friction_sigma"] = unknown
     contact = ContactConfig(law=law, foot_sigma=unknown, **ground)
     process = ProcessConfig(coulomb=unknown, viscous=unknown, armature=unknown)
     inertia = InertiaConfig(bodies=f"{robot.body},{BODY[name]}", links_sigma=unknown)

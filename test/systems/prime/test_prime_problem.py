@@ -130,7 +130,7 @@ def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
     parameters = problem.model.parameters
     fixed, constant = problem.fix_constants(), parameters.is_constant | parameters.is_shape
     names = np.array(parameters.names)[constant]
-    assert {"ground.tilt[0]", "joint.viscous", "links.mass", "base.d1", "base.s13"} <= set(names)
+    assert {"ground.tilt[0]", "ground.friction", "joint.viscous", "links.mass", "base.d1", "base.s13"} <= set(names)
     assert not {"ground.height", "base.alpha", "base.t1"} & set(names)
     assert fixed.layout.parameters == np.count_nonzero(~constant)
     for whole, part in zip(problem.linearise(point), fixed.linearise(point), strict=True):
