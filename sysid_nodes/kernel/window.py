@@ -49,6 +49,7 @@ class WindowSurroundings(NamedTuple):
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
         force_sigma: of the prior on forces [N].
+        firmness: (K, nc, 2) factors on the whitening of gaps and of sliding velocities.
     """
 
     inertia: Array
@@ -59,6 +60,7 @@ class WindowSurroundings(NamedTuple):
     torque: Array
     scale: Array
     force_sigma: float
+    firmness: Array
 
 
 class WindowColumns(NamedTuple):

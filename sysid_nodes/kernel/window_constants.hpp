@@ -11,6 +11,8 @@ inline void WindowKernel::check(const Configurations &q, const Variables &w, con
           "every body needs inertial parameters");
   require(around.offsets.shape(0) == nc_ && around.friction.shape(1) == n_, "offsets or friction do not fit the robot");
   require(around.torque.shape(0) + 2 == q.shape(0) && around.torque.shape(1) == n_, "torques have the wrong shape");
+  require(around.firmness.shape(0) + 2 == q.shape(0) && around.firmness.shape(1) == nc_,
+          "contacts' firmness has the wrong shape");
   require(around.scale.shape(0) + 2 == q.shape(0) && around.scale.shape(1) == nv_, "scales have the wrong shape");
 }
 
@@ -78,11 +80,12 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
         stage.scale.asDiagonal() * (regressor * MapOf<RowMajor>(columns.slopes.data() + 100 * b, 10, 10));
   }
   for (std::size_t c = 0; c < nc_; ++c) {
-    rows(nv_ + 3 * c, columns.height()) = -per_gap_ * (1.0 + kept_ * stage.deepens[c]);
-    if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap_ * (1.0 - kept_) * stage.force[3 * c];
+    const double per_gap = stage.firm[3 * c] / (dt_ * mu_);
+    rows(nv_ + 3 * c, columns.height()) = -per_gap * (1.0 + kept_ * stage.deepens[c]);
+    if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * (1.0 - kept_) * stage.force[3 * c];
     if (columns.lag() >= 0)
       rows(nv_ + 3 * c, columns.lag()) =
-          per_gap_ * kept_slope_ * (stage.depth[c] - compliance_ * stage.force[3 * c]);
+          per_gap * kept_slope_ * (stage.depth[c] - compliance_ * stage.force[3 * c]);
   }
   if (columns.friction() >= 0) add_friction(stage, w, around.smoothing, columns.friction(), rows);
   if (columns.tilt() >= 0) add_tilt(motion, k, stage, columns.tilt(), rows);
@@ -120,7 +123,7 @@ inline void WindowKernel::add_friction(const Stage &stage, const double *w, doub
     Vector3 raw = 2.0 * pressed * velocity[0] / smoothing * velocity;
     raw[0] -= 2.0 * velocity[0];
     if (coulomb_) raw[0] += stage.root[c] - rounding_;
-    rows.col(column).segment<3>(nv_ + 3 * c) = scale_.cwiseProduct(raw);
+    rows.col(column).segment<3>(nv_ + 3 * c) = stage.firm.segment<3>(3 * c).cwiseProduct(raw);
   }
 }
 
@@ -172,7 +175,7 @@ inline void WindowKernel::add_touch(const Stage &stage, std::size_t c, std::size
                                     const stage_math::Vector2 &slip, Rows &rows) const {
   double head = (gap + kept_ * stage.deepens[c] * before) / (dt_ * mu_);
   if (coulomb_) head += stage.velocity.segment<2>(3 * c + 1).dot(slip) / stage.root[c];
-  rows(nv_ + 3 * c, column) += scale_[0] * head;
-  rows(nv_ + 3 * c + 1, column) += scale_[1] * slip[0];
-  rows(nv_ + 3 * c + 2, column) += scale_[2] * slip[1];
+  rows(nv_ + 3 * c, column) += stage.firm[3 * c] * head;
+  rows(nv_ + 3 * c + 1, column) += stage.firm[3 * c + 1] * slip[0];
+  rows(nv_ + 3 * c + 2, column) += stage.firm[3 * c + 2] * slip[1];
 }

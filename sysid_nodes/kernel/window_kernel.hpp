@@ -41,7 +41,8 @@ class WindowKernel : public FloatingModel {
         : inertia(nb::cast<decltype(inertia)>(from[0])), offsets(nb::cast<decltype(offsets)>(from[1])),
           friction(nb::cast<decltype(friction)>(from[2])), ground(nb::cast<decltype(ground)>(from[3])),
           smoothing(nb::cast<double>(from[4])), torque(nb::cast<Configurations>(from[5])),
-          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])) {}
+          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])),
+          firmness(nb::cast<decltype(firmness)>(from[8])) {}
 
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
@@ -50,6 +51,7 @@ class WindowKernel : public FloatingModel {
     double smoothing;
     Configurations torque, scale;
     double force_sigma;
+    In<double, nb::shape<-1, -1, 2>> firmness;
   };
 
   // Where the derivatives by the constants go, and what they need (kernel/window.py).
@@ -159,7 +161,9 @@ class WindowKernel : public FloatingModel {
   // What is needed of one stage: whitened but for z, force and rigid.
   struct Stage {
     explicit Stage(const WindowKernel &robot);
-    Vector scale, rigid, wanted, velocity, force, root;
+    Vector scale, rigid, wanted, velocity;
+    Vector firm;  // whitening of the velocity
+    Vector force, root;
     Vector depth, deepens;  // of the contacts a stage before, and its derivative by their gaps
     Matrix columns;
     RowMajor touching;

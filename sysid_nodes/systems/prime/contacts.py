@@ -20,7 +20,7 @@ shares a load among contacts where the motion leaves that open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +48,7 @@ class ContactLaw:
         tilt: of the ground, see `ContactPlane` [rad].
         compliance: of feet and ground, by which a loaded foot is lower [m/N].
         lag: time by which it is lower late [s].
+        firmness: (K, nc, 2) of inner stages, factors on the whitening of gaps and of sliding (firmness.py); None: 1.
     """
 
     config: ContactConfig
@@ -56,6 +57,11 @@ class ContactLaw:
     tilt: tuple[float, float] = (0.0, 0.0)
     compliance: float = 0.0
     lag: float = 0.0
+    firmness: Array | None = None
+
+    def at(self, stages: npt.NDArray[np.intp]) -> ContactLaw:
+        """That of some of the inner stages."""
+        return self if self.firmness is None else replace(self, firmness=self.firmness[stages])
 
     @property
     def kept(self) -> float:
@@ -116,9 +122,10 @@ class ContactLaw:
 
     @cached_property
     def scale(self) -> Array:
-        """(3,) whitening of z."""
+        """(3,), or with a firmness (K, nc, 3), whitening of z."""
         config = self.config
-        return np.array([self.dt * config.friction / self.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        scale = np.array([self.dt * config.friction / self.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        return scale if self.firmness is None else scale * self.firmness[..., [0, 1, 1]]
 
     @property
     def gap_sigma(self) -> float:
@@ -140,7 +147,7 @@ class ContactLaw:
         """(..., 3, 3) its derivative by w, that of the forces being `by_force`."""
         out = -contact.smooth_projection_jacobian(w, self.smoothing)
         out[..., 0, :] += self.per_gap * self.give * by_force[..., 0, :]
-        return np.asarray(out * self.scale[:, None])
+        return np.asarray(out * self.scale[..., None])
 
     def hold_force(self, w: Array) -> tuple[Array, Array]:
         """Derivatives (..., 3) of p(w) and p(-w) by the logarithm of the friction, the force being held.
@@ -190,9 +197,9 @@ class ContactLaw:
         before = self.kept * self.depth(w, motion.gap)[1]
         moving[:, :, 0, 0] += self.per_gap * before[..., None] * motion.gap_jacobian[:-2]
         moving[:, :, 0, 1] += self.per_gap * motion.gap_jacobian[1:-1]
-        moving *= self.scale[:, None, None]
+        moving *= self.scale[..., None, None]
         by_parameter = np.zeros((count, 2, nc, 3, parameters))
-        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0] * (1.0 + before)
+        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[..., 0] * (1.0 + before)
         by_local = np.zeros((count, 2, nc, 3, nc, 3))
         each = np.arange(nc)
         by_force = self.force_jacobian(inner)

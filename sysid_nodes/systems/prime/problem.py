@@ -290,7 +290,7 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
     config = model.config
     torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
     dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
-    constants = model.base, model.parameters, dynamics
+    constants = model.base, model.parameters, dynamics, np.ones((stages - 2, model.base.contacts, 2))
     inner = ReferenceRows(*constants) if model.kernel is None else CompiledRows(model.kernel, *constants)
     return PrimeProblem(
         model=model,

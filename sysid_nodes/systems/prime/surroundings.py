@@ -94,6 +94,8 @@ def add_columns(
     slope = contact.sliding_lift(at.contact.slip, ROUNDING)[1] if law.config.law == "coulomb" else None
     linear, angular = at.kinematics.linear[1:-1], at.kinematics.angular[1:-1]
 
+    whitening = np.broadcast_to(law.scale, (count, nc, 3))
+
     def add_force(column: int | slice, force: Array, moment: Array) -> None:
         """Derivatives (K, nc, 3) of forces and of moments about the spheres' centres."""
         pushed = np.einsum("kciv,kci->kv", linear, force) + np.einsum("kciv,kci->kv", angular, moment)
@@ -105,13 +107,13 @@ def add_columns(
         if slope is not None:
             head = head + np.sum(slope[:, where] * slip, axis=-1)
         rows = contacts[:, 0, :, :, column]
-        rows[:, where, 0] += law.scale[0] * head
-        rows[:, where, 1:] += law.scale[1:] * slip
+        rows[:, where, 0] += whitening[:, where, 0] * head
+        rows[:, where, 1:] += whitening[:, where, 1:] * slip
 
     arms, before = contact_arms(law.plane, base.contact_radii), law.depth(point.w, at.contact.gap)
     local = law.force(point.w[1:-1])
     centre, rotation = at.kinematics.centre, at.kinematics.rotation
-    per_gap = law.scale[0] * law.per_gap
+    per_gap = whitening[..., 0] * law.per_gap
     for column in range(parameters.give.start, parameters.give.stop):
         contacts[:, 0, :, 0, column] = per_gap * (1.0 - law.kept) * local[..., 0]
     for column in range(parameters.lag.start, parameters.lag.stop):

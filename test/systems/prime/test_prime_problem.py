@@ -46,6 +46,8 @@ def problem_and_point(settings: PrimeConfig, *, rotors: bool = True) -> tuple[Pr
     lost = samples["accelerometer"]
     samples["accelerometer"] = Samples(lost.steps[[1, 3]], lost.values[[1, 3]], lost.weights[[1, 3]])
     problem = build_problem(model, samples, STAGES, first_arrival(model, q[0]))
+    firmness = rng.uniform(0.2, 1.0, (STAGES - 2, model.base.contacts, 2))
+    problem = replace(problem, inner=problem.inner.firm(firmness))
     theta = model.parameters.mean + 0.02 * rng.normal(size=model.parameters.count)
     w = 0.5 * rng.normal(size=(STAGES, model.base.contacts, 3))
     return problem, Trajectory(random_trajectory("go2", 2, STAGES), w, theta)
