@@ -20,6 +20,7 @@ from sysid_nodes.solvers.trajectory_least_squares.robust import fits
 from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
+from sysid_nodes.systems.prime.firmness import with_firmness
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
 from sysid_nodes.systems.prime.last_step import finish
@@ -180,6 +181,7 @@ def solve_by_continuation(
     if quick:
         rough = _descend(quick, smoothing, point, clock, progress)
         smoothing, point, iterations = quick[-1][0], rough.point, rough.iterations
+    problem = with_firmness(problem, point)
     if weighed:
         problem, point = weigh_readings(problem.with_smoothing(last), point)
     fine = replace(settings, initial_damping=_CLOSE, taken_tolerance=_LAST * settings.promise_tolerance)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How firmly gap and sliding follow from a contact's force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sysid_nodes.systems.prime.firmness import contact_firmness
+
+GAP, SLIP = 2e-3, 0.05
+
+
+def test_a_foot_that_stands_tells_both_one_that_slides_as_well() -> None:
+    slip = np.array([[[0.0, 0.0]], [[0.3, -0.1]]])
+    np.testing.assert_array_equal(contact_firmness(np.full((4, 1), 1e-3), slip, GAP, SLIP), np.ones((2, 1, 2)))
+
+
+def test_a_landing_is_known_to_a_step() -> None:
+    """10 mm down in the step before a stage, or after it: a gap anywhere in it, sliding not at all."""
+    gap = np.array([[0.01, 0.0], [0.0, 0.0], [0.0, -0.01]])
+    found = contact_firmness(gap, np.full((1, 2, 2), 0.5), GAP, SLIP)
+    landing = 0.01**2 / 3.0 / GAP**2
+    assert found[0, :, 0] == pytest.approx(1.0 / np.sqrt(1.0 + landing))
+    speed = 0.5 * np.sqrt(2.0)
+    assert found[0, :, 1] == pytest.approx(SLIP / np.hypot(SLIP, speed * np.sqrt(landing / (1.0 + landing))))
