@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on a simulated robot, or is wrong with its sensors, that no prior of PRIME's is about."""
+"""Forces on a simulated robot, and errors of its sensors, that no prior of PRIME's is about."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class _Swinging:
 
 
 def disturb(sim: LeggedRobotSim, untold: Untold, tick: float) -> None:
-    """What acts on the base of a simulation, from now on."""
+    """Forces on the base of a simulation, from now on."""
     if not (any(untold.side) or any(untold.cable) or untold.swing):
         return
     plant = sim._plant
@@ -135,7 +135,7 @@ def _spoil_pose(reading: PoseReading, untold: Untold, share: float) -> PoseReadi
 
 
 def _effort_later(readings: Sequence[Reading], lag: float) -> Callable[[JointReading], Array]:
-    """What the torque is a lag after a reading, (n,) of it."""
+    """Function from a reading to the torque (n,) a lag after it."""
     joints = [reading for reading in readings if isinstance(reading, JointReading)]
     if not (lag and joints and len(joints[0].effort)):
         return lambda reading: reading.effort
@@ -182,9 +182,8 @@ def untold(effect: str, seed: int) -> Untold:
         "mocap-scale": "mocap",
         "kind": "torque",
     }
-    if effect in scales:
-        return replace(Untold(), **{scales[effect]: sign * size})
-    return replace(Untold(), **{effect: size})
+    only: dict[str, Any] = {scales[effect]: sign * size} if effect in scales else {effect: size}
+    return Untold(**only)
 
 
 _SIZES = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What acts on a robot, or is wrong with its sensors, that no unknown of the model is about: do the residuals show it?
+"""Effects on a robot, or on its sensors, that no unknown of the model is about: do the residuals show them?
 
 Each effect is known but for its size s, one number or a few: a unit of it changes residuals r by columns D. With the
 Jacobian J of all unknowns and H = J' J, the score D' r of a solution (J' r = 0) and its covariance
