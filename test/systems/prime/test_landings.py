@@ -72,7 +72,7 @@ def test_a_landing_whose_flight_has_left_the_window(monkeypatch: pytest.MonkeyPa
         return float(np.sqrt(follow(log, blind(log, 6), hop=2, window=20)[1][-1].q_covariance[-2, 2, 2]))
 
     remembered = last_sigma()
-    monkeypatch.setattr(windows.WindowCovariances, "_remember_landings", lambda _, landings, dropped: landings)
+    monkeypatch.setattr(windows.WindowCovariances, "_remember_landings", lambda _, landings, __: landings)
     assert last_sigma() < 0.8 * remembered
 
 
