@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.prime_world_trial import Walk, World, judge, walk
+from benchmarks.prime_world_untold import UNTOLD, untold
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.robots import load_robot
@@ -97,6 +98,20 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
     ),
 }
 """Word for the command line, title, world by seed, modes."""
+
+_ON_G1 = "-g1"
+"""Ending of an untold effect's word, of the same on a G1."""
+
+
+def _untold_world(effect: str, robot: str) -> Callable[[int], World]:
+    return lambda seed: World(robot=robot, duration=4.0 if robot == "go2" else 5.0, untold=untold(effect, seed))
+
+
+CASES |= {
+    effect + end: (title + said, _untold_world(effect, robot), (BATCH, HORIZON))
+    for robot, end, said in (("go2", "", ""), ("g1", _ON_G1, ", a G1"))
+    for effect, title in UNTOLD.items()
+}
 
 
 def draw(seed: int, robot: str = "go2") -> World:

@@ -144,6 +144,29 @@ class OutsideWrench:
 
 
 @dataclass(frozen=True)
+class UntoldEffect:
+    """Something that the model has no unknown for, and that residuals show.
+
+    Attributes:
+        name: what it is.
+        size: of its clearest part, without a sign.
+        sigma: one standard deviation, by the noise.
+        unit: of both; 1 of a share.
+    """
+
+    name: str
+    size: float
+    sigma: float
+    unit: str
+
+    @property
+    def sentence(self) -> str:
+        """In a few words."""
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"the residuals look like {self.name}: {self.size:.2g} +- {self.sigma:.1g}{unit}"
+
+
+@dataclass(frozen=True)
 class Fit:
     """Size of one group of residuals.
 
@@ -177,6 +200,7 @@ class PrimeEstimate:
         iterations: of the solver.
         solve_time: wall time [s], zero without a clock.
         outside: force and moment on the base from outside, if asked for.
+        untold: what the model leaves out and a whole log's residuals show most clearly, if anything.
         prior_mean, prior_sigma: (p,) of the constant unknowns.
     """
 
@@ -197,6 +221,7 @@ class PrimeEstimate:
     iterations: int
     solve_time: float
     outside: OutsideWrench | None = None
+    untold: UntoldEffect | None = None
     prior_mean: Array = field(default_factory=lambda: np.zeros(0))
     prior_sigma: Array = field(default_factory=lambda: np.zeros(0))
 

@@ -31,6 +31,7 @@ from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
+from sysid_nodes.systems.prime.untold import untold_effect
 
 Array = npt.NDArray[np.float64]
 
@@ -49,9 +50,10 @@ def estimate_motion(
     last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision;
     what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
     noise that the residuals show (observed_noise.py), without what limits of joints and motors tell (limits.py).
-    Residuals larger than the stated noise make the result DOUBTFUL. A robot that stands still tells nothing of drives,
+    Residuals larger than the stated noise make the result DOUBTFUL, and what they show of effects that the model leaves
+    out is named (untold.py). A robot that stands still tells nothing of drives,
     feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
-    are in the covariances all the same.
+    are in the covariances all the same. Nor does it tell of what is left out.
 
     Args:
         model: of the robot.
@@ -89,7 +91,8 @@ def estimate_motion(
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks))
+    untold = None if end.rest is None or rests else untold_effect(told, blocks, end.linearised)
+    estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks), untold=untold)
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     left = without_limits(problem.groups, residuals)
     as_stated = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]

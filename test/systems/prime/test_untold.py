@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What acts on a robot, or is wrong with its sensors, is named with its size, though every residual is as its noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from shared.legged_log import LeggedLog, simulate, simulated_config
+
+from sysid_nodes.models.rotations import quaternion_exp, quaternion_matrix, quaternion_product
+from sysid_nodes.results.prime import PrimeEstimate, UntoldEffect
+from sysid_nodes.results.prime_status import PrimeStatus
+from sysid_nodes.sessions.prime.config import TrustConfig
+from sysid_nodes.sessions.prime.trust import UNTOLD, Trust
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.simulation.legged import LeggedSimulationConfig
+from sysid_nodes.simulation.legged.scenario import PushConfig
+from sysid_nodes.systems.prime import build_model, estimate_motion
+
+Array = npt.NDArray[np.float64]
+Spoil = Callable[[Samples], Array]
+
+FORCE = (4.0, -5.0, 0.0)
+"""From before the log until after its end [N]."""
+
+TILT = np.array([0.02, -0.03, 0.0])
+"""Of the IMU on its link [rad]."""
+
+
+@cache
+def log(*, pushed: bool = False) -> LeggedLog:
+    push = PushConfig(start=0.5, duration=10.0, force=FORCE) if pushed else PushConfig()
+    return simulate(LeggedSimulationConfig(push=push), 2.5, seed=41, skip=1.5)
+
+
+def found(one: LeggedLog, spoilt: dict[str, Spoil] | None = None, **process: float) -> PrimeEstimate:
+    """Estimate from a log with streams' readings replaced."""
+    config = simulated_config()
+    config = replace(config, process=replace(config.process, **process))
+    samples = dict(one.steps.samples)
+    for name, spoil in (spoilt or {}).items():
+        samples[name] = replace(samples[name], values=spoil(samples[name]))
+    return estimate_motion(build_model(one.robot, config), one.steps.times, samples)
+
+
+def effect(estimate: PrimeEstimate) -> UntoldEffect:
+    assert estimate.untold is not None
+    return estimate.untold
+
+
+def test_nothing() -> None:
+    assert found(log()).untold is None
+
+
+def test_steady_force() -> None:
+    """Within three sigma of its larger part, or a tenth of it: mass and lean take a share."""
+    one = effect(found(log(pushed=True)))
+    assert (one.name, one.unit) == ("a steady force from outside", "N")
+    assert one.size == pytest.approx(5.0, abs=max(3.0 * one.sigma, 0.5))
+
+
+def test_force_that_is_asked_for() -> None:
+    """It is an unknown then, and nothing is left out."""
+    assert found(log(pushed=True), outside_force=20.0, outside_moment=2.0).untold is None
+
+
+def _turned(samples: Samples) -> Array:
+    return np.asarray(samples.values @ quaternion_matrix(quaternion_exp(TILT[None]))[0])
+
+
+def _tilted(samples: Samples) -> Array:
+    turn = quaternion_exp(TILT[None])
+    return np.asarray(quaternion_product(samples.values, np.broadcast_to(turn, samples.values.shape)))
+
+
+def _moved(samples: Samples) -> Array:
+    """Markers 15 mm to the left from the middle on."""
+    out = samples.values.copy()
+    after = samples.steps > samples.steps[-1] / 2
+    out[after, :3] += 0.015 * quaternion_matrix(out[after, 3:])[:, :, 1]
+    return out
+
+
+def _late(samples: Samples) -> Array:
+    """What is read comes a step, 10 ms, before it acts."""
+    return np.concatenate([samples.values[1:], samples.values[-1:]])
+
+
+SPOILT: dict[str, tuple[dict[str, Spoil], str, float]] = {
+    "gyroscope": ({"gyroscope": lambda one: 1.05 * one.values}, "a scale of the gyroscope", 0.05),
+    "accelerometer": ({"accelerometer": lambda one: 0.95 * one.values}, "a scale of the accelerometer", 0.05),
+    "mount": (
+        {"gyroscope": _turned, "accelerometer": _turned, "imu_orientation": _tilted},
+        "an IMU that is turned on its link",
+        0.03,
+    ),
+    "markers": ({"mocap_pose": _moved}, "markers that moved on the robot", 0.015),
+    "lag": ({"joint_torque": _late}, "drives that lag the torque that is read", 0.01),
+}
+"""Readings, what they are to be named, and its size."""
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_spoilt_readings(case: str) -> None:
+    """Sizes to a third: unknowns near the effect have taken a part of it, the nearer the shorter the log."""
+    spoilt, name, size = SPOILT[case]
+    one = effect(found(log(), spoilt))
+    assert one.name == name
+    assert one.size == pytest.approx(size, rel=0.35)
+
+
+def test_doubtful_by_name() -> None:
+    estimate = replace(found(log()), untold=UntoldEffect("a load that swings", 0.7, 0.05, "kg"))
+    steps = log().steps
+    trust = Trust(tuple(steps.samples), TrustConfig(lasting=0.0), 0.3)
+    trust.note_used(steps)
+    judged = trust.judge(estimate, [], "", float(steps.times[-1]))
+    assert judged.status is PrimeStatus.DOUBTFUL
+    assert [finding.kind for finding in judged.findings] == [UNTOLD]
+    assert "a load that swings: 0.7 +- 0.05 kg" in judged.sentence
