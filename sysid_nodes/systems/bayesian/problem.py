@@ -142,9 +142,9 @@ class MechanismProblem:
         sigma = own.sigma[own.free]
         prior = self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma))
         groups.append(replace(prior, measures=True))
-        phi, slope = own.linear(point.x)
-        told = self.told or LogInformation(np.zeros((0, len(phi))), np.zeros(0))
-        groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
+        told = self.told or LogInformation(np.zeros((0, len(sigma))), np.zeros(0))
+        by_theta = np.zeros((len(told.root), 0)) if found is None else told.root @ own.linear(point.x)[1]
+        groups.append(self._constants(told.root @ own.of_torques(point.x) - told.target, by_theta))
         groups.append(self._impacts(point, motion, derive=found is not None))
         return groups
 
