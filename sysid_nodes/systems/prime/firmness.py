@@ -9,7 +9,8 @@ foot's way along the normal in the longer of both steps and u = d^2 / (3 sigma^2
 
     gap_sigma^2 (1 + u),   slip_sigma^2 + |v_t|^2 u / (1 + u)
 
-are the variances of a gap of standard deviation sigma and of sliding at a speed v_t. A foot that stands has u = 0.
+are the variances of a gap of standard deviation sigma and of sliding at a speed v_t. A foot that stands has u = 0. Where
+none does, as in a fall or a hop, a landing is all that tells the height, and counts as ever: landings.py.
 """
 
 from __future__ import annotations
@@ -49,5 +50,6 @@ def contact_firmness(gap: Array, slip: Array, gap_sigma: float, slip_sigma: floa
     """
     way = np.abs(np.diff(gap, axis=0))
     landing = np.maximum(way[:-1], way[1:]) ** 2 / (3.0 * gap_sigma**2)
+    landing[~(landing < 1.0).any(axis=1)] = 0.0
     sliding = np.sum(slip**2, axis=-1) / slip_sigma**2 * landing / (1.0 + landing)
     return np.asarray(1.0 / np.sqrt(1.0 + np.stack([landing, sliding], axis=-1)))
