@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What light contacts tell of the friction, which is no more than their forces are worth.
+"""Errors of forces on contacts: by them light ones tell the friction hardly anything.
 
-A foot that slides says how large the friction is, by the ratio of its forces; so does one that hardly bears, of which the
-mean over a stage at a landing, unknown torques and the smoothing leave a newton or so. An error F of its force along the
-ground passes for a friction that is wrong by the share F / (mu f_n): three per cent of a foot that slides under 40 N, all
-of one that lands. Residuals do not show it. A trot that does not slide told its friction by three landings, under 2 to 3 N,
-to a tenth, and was wrong by a third.
+A foot that slides says how large the friction is, by the ratio of its forces; so does one that hardly bears, of which
+the mean over a stage at a landing, unknown torques and the smoothing leave a newton or two. An error F of its force
+along the ground passes for a friction that is wrong by the share F / (mu f_n): six per cent of a foot that slides under
+40 N, all of one that lands. Residuals do not show it. A walk that hardly slides told its friction by three landings,
+under 2 to 3 N, to a tenth, and was wrong by a third.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 
-ERROR = 1.0
+ERROR = 2.0
 """Standard deviation of a force on a contact along the ground at a stage, beyond noise [N]."""
 
 _LEAST = 0.01

