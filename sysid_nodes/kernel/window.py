@@ -70,8 +70,8 @@ class WindowColumns(NamedTuple):
         bodies: (nb,) identified; their parameters have the first 10 nb columns.
         slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
         at: (10,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
-            joints' friction and armature, columns of the other links' masses, of the ground's give, of its lag and of its
-            friction, each -1 where there is none; and p.
+            joints' friction and armature, columns of the other links' masses, of the ground's give, of its lag and of
+            its friction, each -1 where there is none; and p.
         foot: (nc,) foot that each contact sphere belongs to.
         shares: (n, g) gains that add up to each drive's.
         factor: (n,) 1 plus its gain.

@@ -110,6 +110,7 @@ class ContactEstimate:
         force: (N, nc, 3) on the robot, in the world [N].
         covariance: (N, nc, 3, 3) of each force [N2].
         on_ground: (N, nc) whether the normal force exceeds the threshold.
+        friction: coefficient of the ground.
     """
 
     names: tuple[str, ...]
@@ -118,6 +119,7 @@ class ContactEstimate:
     force: Array
     covariance: Array
     on_ground: npt.NDArray[np.bool_]
+    friction: float
 
     @property
     def observed(self) -> bool:

@@ -14,7 +14,7 @@ def assumptions(config: PrimeConfig) -> tuple[str, ...]:
         " and another centre of mass (prime.process.outside_force)"
     )
     return (
-        f"{ground}, and friction is at most prime.contact.friction",
+        f"{ground}, and its friction is the same everywhere, at rest as in sliding",
         *(() if config.process.asks_outside else (outside,)),
         "nothing that the robot carries swings or shifts",
         "the IMU sits on its link as described: the base's roll and pitch are as wrong as its mount",

@@ -155,8 +155,9 @@ class ContactLaw:
         Friction scales the normal component l_n of l = p(-w) then, and p(w) = eps l^-1 follows.
         """
         velocity, pressed = (contact.smooth_projection(sign * w, self.smoothing) for sign in (1.0, -1.0))
-        by_pressed, by_velocity = np.zeros_like(pressed), velocity * (
-            -2.0 * pressed[..., :1] * velocity[..., :1] / self.smoothing
+        by_pressed, by_velocity = (
+            np.zeros_like(pressed),
+            velocity * (-2.0 * pressed[..., :1] * velocity[..., :1] / self.smoothing),
         )
         by_pressed[..., 0] = pressed[..., 0]
         by_velocity[..., 0] += velocity[..., 0]

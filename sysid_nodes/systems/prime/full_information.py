@@ -165,6 +165,7 @@ def solve_by_continuation(
     config, limits = problem.model.config, problem.limits
     alone = has_point_feet(problem)
     problem = replace(problem, limits=None, inner=problem.inner.settle_contacts(turns=alone))
+    problem = with_firmness(problem, Trajectory(q, np.zeros((len(q), problem.model.base.contacts, 3)), theta))
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     settings = replace(settings, holds_stages=alone)
     contact = config.contact

@@ -16,6 +16,7 @@ the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kl
 - Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
   feet repeat one another. For a moving window's pose, so does that of sliding.
 - A landing is known to a stage, and so is the height of the ground then (landings.py).
+- A light contact tells the friction no better than its force is known (light_forces.py).
 - The weak prior on forces is not a measurement. It always pulls in the same direction, so that its pull on the
   parameters counts in full, as an error.
 - The parameters' own prior and the arrival keep the variance that they state.
@@ -41,6 +42,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import gains, levera
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 from sysid_nodes.systems.prime.landings import landing_variances, with_landings
+from sysid_nodes.systems.prime.light_forces import friction_errors
 from sysid_nodes.systems.prime.noise_variances import (
     motion_rows,
     near_contact_change,
@@ -173,6 +175,9 @@ def noisy_covariance(
     for name, group, gain, variance in zip(problem.groups, blocks, found, variances, strict=True):
         if name == "arrival":
             continue
+        if name == "contact":
+            light = friction_errors(problem, group, gain, point)
+            total = total + light.T @ light
         gain *= np.sqrt(variance)[:, :, None]
         if name == "contact":
             split = motion_rows(blocks)

@@ -76,7 +76,7 @@ def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> C
 def add_columns(
     point: Trajectory, at: Evaluated, base: FloatingBase, parameters: Parameters, scale: Array, columns: Array
 ) -> None:
-    """Adds derivatives by slope, compliance, lag, friction and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
+    """Adds derivatives by what is unknown of ground and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
 
     Args:
         point: of linearisation.

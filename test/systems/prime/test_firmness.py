@@ -18,9 +18,14 @@ def test_a_foot_that_stands_tells_both_one_that_slides_as_well() -> None:
 
 def test_a_landing_is_known_to_a_step() -> None:
     """10 mm down in the step before a stage, or after it: a gap anywhere in it, sliding not at all."""
-    gap = np.array([[0.01, 0.0], [0.0, 0.0], [0.0, -0.01]])
-    found = contact_firmness(gap, np.full((1, 2, 2), 0.5), GAP, SLIP)
+    gap = np.array([[0.01, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, -0.01, 0.0]])
+    found = contact_firmness(gap, np.full((1, 3, 2), 0.5), GAP, SLIP)
     landing = 0.01**2 / 3.0 / GAP**2
-    assert found[0, :, 0] == pytest.approx(1.0 / np.sqrt(1.0 + landing))
+    assert found[0, :2, 0] == pytest.approx(1.0 / np.sqrt(1.0 + landing))
     speed = 0.5 * np.sqrt(2.0)
-    assert found[0, :, 1] == pytest.approx(SLIP / np.hypot(SLIP, speed * np.sqrt(landing / (1.0 + landing))))
+    assert found[0, :2, 1] == pytest.approx(SLIP / np.hypot(SLIP, speed * np.sqrt(landing / (1.0 + landing))))
+
+
+def test_where_no_foot_stands_a_landing_counts_as_ever() -> None:
+    gap = np.array([[0.01, 0.011], [0.0, 0.0], [-0.001, -0.001]])
+    np.testing.assert_array_equal(contact_firmness(gap, np.full((1, 2, 2), 0.5), GAP, SLIP), np.ones((1, 2, 2)))

@@ -191,7 +191,7 @@ def test_weights_are_those_of_the_residuals_that_they_lead_to(trot: Trot, monkey
         monkeypatch.setattr(noise_weights, "ROUNDS", rounds)
         factors.append(weigh_readings(problem, trot.solved.point)[0].weights["dynamics"])
     chosen, last, first = factors
-    np.testing.assert_allclose(chosen, last, rtol=0.06)
+    np.testing.assert_allclose(chosen, last, rtol=0.08)
     assert np.abs(first / last - 1.0).max() > 0.1
 
 
@@ -236,7 +236,7 @@ def test_a_foot_in_the_air_may_push_either_way(trot: Trot) -> None:
     normal = found.contacts.force[inner, :, 2][air]
     sigma = found.contacts.force_sigma[inner][air]
     assert np.all(sigma[:, 2] >= 0.9 * normal)
-    assert np.all(sigma[:, :2] >= 0.7 * normal[:, None])  # friction is 0.8
+    assert np.all(sigma[:, :2] >= 0.9 * found.contacts.friction * normal[:, None])
 
 
 def test_a_step_that_is_left_is_an_error(trot: Trot) -> None:
