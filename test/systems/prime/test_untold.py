@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,9 @@ from sysid_nodes.sessions.prime.trust import UNTOLD, Trust
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
-from sysid_nodes.systems.prime import build_model, estimate_motion
+from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime import build_model, estimate_motion, untold
+from sysid_nodes.systems.prime.untold import Direction, untold_effect
 
 Array = npt.NDArray[np.float64]
 Spoil = Callable[[Samples], Array]
@@ -123,3 +126,34 @@ def test_doubtful_by_name() -> None:
     assert judged.status is PrimeStatus.DOUBTFUL
     assert [finding.kind for finding in judged.findings] == [UNTOLD]
     assert "a load that swings: 0.7 +- 0.05 kg" in judged.sentence
+
+
+def verdict(monkeypatch: pytest.MonkeyPatch, size: float, sigma: float, square: float = 1.0) -> UntoldEffect | None:
+    """Of one effect with a harmless size of 0.001, beside 100 residuals of a square each."""
+    one = Direction("an effect", "s", 1e-3, {})
+    sizes = [(one, np.array([size]), np.array([[sigma**2]]))]
+    monkeypatch.setattr(untold, "effect_sizes", lambda *_: sizes)
+    rows = Blocks(np.zeros(100, dtype=np.intp), np.full((100, 1), np.sqrt(square)), np.zeros((100, 1, 1)))
+    problem: Any = None
+    point: Any = None
+    monkeypatch.setattr(untold, "directions", lambda *_: ())
+    return untold_effect(problem, [rows], point)
+
+
+def test_what_honest_logs_show_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However well it is known: two harmless sizes are none, five are."""
+    assert verdict(monkeypatch, 2e-3, 1e-5) is None
+    named = verdict(monkeypatch, -5e-3, 1e-5)
+    assert named == UntoldEffect("an effect", 5e-3, 1e-5, "s")
+
+
+def test_an_effect_that_explains_little_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten sigma are 100 of what 100 residuals have too many; 100 of 9900 are a trifle."""
+    assert verdict(monkeypatch, 1e-2, 1e-3) is not None
+    assert verdict(monkeypatch, 1e-2, 1e-3, square=100.0) is None
+
+
+def test_robot_at_rest() -> None:
+    """Its readings are noise, which a scale of the readings, not of what is predicted, would explain."""
+    still = simulate(LeggedSimulationConfig(motion="stand"), 1.5, seed=42, skip=1.0)
+    assert found(still).untold is None
