@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from benchmarks.peers.paper_dynamics import PaperDynamics
 from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
 from benchmarks.prime_scaling import Lap, growth
 from benchmarks.prime_world import draw
-from benchmarks.prime_world_trial import described
+from benchmarks.prime_world_trial import World, described, judge, walk
 from benchmarks.prime_world_untold import UNTOLD, Untold, disturb, spoil, untold
 from sysid_nodes.robots import load_robot
 from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
@@ -173,3 +174,18 @@ def test_untold_effects_are_drawn() -> None:
     for effect in UNTOLD:
         assert untold(effect, 3) == untold(effect, 3) != Untold()
         assert untold(effect, 3) != untold(effect, 4)
+
+
+@pytest.mark.parametrize(
+    ("effect", "named"),
+    [
+        (Untold(cable=(50.0, 50.0)), r"a cable or a spring from outside: (4\d|5\d) "),
+        (Untold(swing=1.0), r"a load that swings: (0\.[6-9]\d*|1\.[0-4]\d*|1) "),
+    ],
+)
+def test_untold_effect_is_named_with_its_size(effect: Untold, named: str) -> None:
+    """A fifth of a spring's stiffness, two fifths of a mass, whose rate is one of six, are other unknowns' share."""
+    world = World(untold=effect, duration=3.0)
+    found = judge(world, walk(world, 11), 11, "batch")
+    assert found["status"] == "DOUBTFUL"
+    assert re.search(named, found["message"]), found["message"]

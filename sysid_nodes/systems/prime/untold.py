@@ -202,14 +202,11 @@ def _swinging(problem: PrimeProblem, point: Trajectory) -> Iterator[Array]:
 def _markers(problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array) -> Iterator[Direction]:
     """Errors of the motion capture's places, whose residuals (B, m) readings change by (B, m, 6)."""
     steps = readings.samples.steps
-    place, turn = point.q[steps, :3], quaternion_matrix(point.q[steps, 3:7])
+    turn = quaternion_matrix(point.q[steps, 3:7])
 
     def moved(columns: Array) -> Mapping[str, Array]:
         return {readings.sensor.name: by[:, :, :3] @ columns}
 
-    # Feet creep, and seem to go farther or less far than they do: prime.process.drift.
-    drift = max(0.6 * problem.model.config.process.drift, 1e-3)
-    yield Direction("a scale of the motion capture", "1", drift, moved((place - place.mean(axis=0))[:, :, None]))
     if problem.model.config.sensors.mocap_pose.offset_sigma == 0.0:
         yield Direction("markers beside where they are described", "m", 1e-3, moved(turn))
     for k in range(_JUMPS):

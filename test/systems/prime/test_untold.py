@@ -23,6 +23,8 @@ from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime import build_model, estimate_motion, untold
+from sysid_nodes.systems.prime.problem import build_problem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
 from sysid_nodes.systems.prime.untold import Direction, untold_effect
 
 Array = npt.NDArray[np.float64]
@@ -67,6 +69,23 @@ def test_steady_force() -> None:
     assert one.size == pytest.approx(5.0, abs=max(3.0 * one.sigma, 0.5))
 
 
+def test_force_that_turns_with_the_base() -> None:
+    """Its columns are the base's axes at any heading, but for its lean; those of a steady force are the world's."""
+    one = log()
+    model = build_model(one.robot, simulated_config())
+    q = one.q.copy()
+    turn = quaternion_exp(np.linspace(0.0, 3.0, len(q))[:, None] * np.array([0.0, 0.0, 1.0]))
+    q[:, 3:7] = quaternion_product(turn, q[:, 3:7])
+    problem = build_problem(model, one.steps.samples, len(q), first_arrival(model, q[0]))
+    point = Trajectory(q, np.zeros((len(q), len(one.robot.contacts), 3)), model.parameters.mean)
+    found = {effect.name: effect.columns for effect in untold.directions(problem, point)}
+    with_base = found["a force from outside that turns with the base"]["dynamics"]
+    lean = np.abs(with_base[:, :3] / with_base[:, :3].max() - np.eye(3)[:, :2]).max()
+    assert lean < 0.3
+    steady = found["a steady force from outside"]["dynamics"]
+    assert np.abs(steady[:, 0, 0]).min() < 0.1 * np.abs(steady[:, 0, 0]).max()
+
+
 def test_force_that_is_asked_for() -> None:
     """It is an unknown then, and nothing is left out."""
     assert found(log(pushed=True), outside_force=20.0, outside_moment=2.0).untold is None
@@ -89,6 +108,13 @@ def _moved(samples: Samples) -> Array:
     return out
 
 
+def _beside(samples: Samples) -> Array:
+    """Markers 15 mm ahead of where they are described."""
+    out = samples.values.copy()
+    out[:, :3] += 0.015 * quaternion_matrix(out[:, 3:])[:, :, 0]
+    return out
+
+
 def _late(samples: Samples) -> Array:
     """What is read comes a step, 10 ms, before it acts."""
     return np.concatenate([samples.values[1:], samples.values[-1:]])
@@ -103,6 +129,7 @@ SPOILT: dict[str, tuple[dict[str, Spoil], str, float]] = {
         0.03,
     ),
     "markers": ({"mocap_pose": _moved}, "markers that moved on the robot", 0.015),
+    "beside": ({"mocap_pose": _beside}, "markers beside where they are described", 0.015),
     "lag": ({"joint_torque": _late}, "drives that lag the torque that is read", 0.01),
 }
 """Readings, what they are to be named, and its size."""
