@@ -163,6 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     records = collect(chosen, keys, run, "runs")
     name = "prime-world" if chosen.cases else f"prime-world-{'-'.join(chosen.robots)}"
+    if chosen.cases and all(case.removesuffix(_ON_G1) in UNTOLD for case in chosen.cases):
+        name = "prime-world-untold"
     report = Report(name, "PRIME in worlds that it is not told about", chosen.out, chosen.command)
     summarise(report, [(_title(**key), entry) for key, entry in zip(keys, records, strict=True)])
     print(report.write())

@@ -50,7 +50,6 @@ class Untold:
     mocap: float = 0.0
     torque: float = 0.0
     markers: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    turn: float = 0.0
 
 
 class _Swinging:
@@ -98,7 +97,7 @@ def spoil(readings: Sequence[Reading], untold: Untold) -> list[Reading]:
     """Readings of a log as they are with what is wrong with the sensors."""
     if not readings:
         return []
-    begin, end = readings[0].stamp, readings[-1].stamp
+    middle = 0.5 * (readings[0].stamp + readings[-1].stamp)
     mount = np.asarray(pinocchio.exp3(np.array(untold.imu)))
     seen = _effort_later(readings, untold.lag)
     out: list[Reading] = []
@@ -118,20 +117,17 @@ def spoil(readings: Sequence[Reading], untold: Untold) -> list[Reading]:
                 accelerometer=(1.0 + untold.accelerometer) * mount.T @ reading.accelerometer,
             )
         elif isinstance(reading, PoseReading):
-            reading = _spoil_pose(reading, untold, (reading.stamp - begin) / (end - begin))
+            reading = _spoil_pose(reading, untold, after=reading.stamp > middle)
         out.append(reading)
     return out
 
 
-def _spoil_pose(reading: PoseReading, untold: Untold, share: float) -> PoseReading:
-    """A pose a share of the log after its beginning."""
+def _spoil_pose(reading: PoseReading, untold: Untold, *, after: bool) -> PoseReading:
+    """A pose before or after the middle of the log."""
     place = (1.0 + untold.mocap) * reading.position
-    if share > 0.5:
+    if after:
         place = place + quaternion_matrix(reading.orientation[None])[0] @ np.array(untold.markers)
-    turn = np.asarray(pinocchio.exp3(np.array([0.0, 0.0, share * untold.turn])))
-    own = np.asarray(pinocchio.Quaternion(turn).coeffs())
-    orientation = quaternion_product(own[None], reading.orientation[None])[0]
-    return replace(reading, position=turn @ place, orientation=orientation)
+    return replace(reading, position=place)
 
 
 def _effort_later(readings: Sequence[Reading], lag: float) -> Callable[[JointReading], Array]:

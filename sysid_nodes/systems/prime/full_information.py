@@ -53,7 +53,7 @@ def estimate_motion(
     Residuals larger than the stated noise make the result DOUBTFUL, and what they show of effects that the model leaves
     out is named (untold.py). A robot that stands still tells nothing of drives,
     feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
-    are in the covariances all the same. Nor does it tell of what is left out.
+    are in the covariances all the same.
 
     Args:
         model: of the robot.
@@ -91,7 +91,7 @@ def estimate_motion(
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    untold = None if end.rest is None or rests else untold_effect(told, blocks, end.linearised)
+    untold = None if end.rest is None else untold_effect(told, blocks, end.linearised)
     estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks), untold=untold)
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     left = without_limits(problem.groups, residuals)

@@ -30,6 +30,7 @@ from sysid_nodes.models.rotations import quaternion_matrix, skew
 from sysid_nodes.results.prime import UntoldEffect
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, assemble
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.sensing import Readings
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -82,7 +83,7 @@ def untold_effect(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajec
         blocks: its residuals with derivatives at the point, in the order of its groups.
         point: near its solution.
     """
-    excess = sum(float(np.sum(group.residual**2)) - group.residual.size for group in blocks)
+    excess = sum(float(np.sum(group.residual**2)) - group.residual.size for group in map(reweight, blocks))
     shown = []
     for effect, size, covariance in effect_sizes(problem, blocks, directions(problem, point)):
         known = covariance + effect.harmless**2 * np.eye(len(size))
@@ -91,7 +92,7 @@ def untold_effect(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajec
         if distance > chdtri(len(size), _CHANCE) and explained > _EXPLAINED * excess:
             k = int(np.argmax(np.abs(size) / np.sqrt(np.diag(known))))
             sigma = float(np.sqrt(covariance[k, k]))
-            shown.append((distance - 2.0 * len(size), UntoldEffect(effect.name, abs(size[k]), sigma, effect.unit)))
+            shown.append((distance, UntoldEffect(effect.name, float(abs(size[k])), sigma, effect.unit)))
     return max(shown, key=lambda entry: entry[0])[1] if shown else None
 
 
@@ -202,14 +203,11 @@ def _swinging(problem: PrimeProblem, point: Trajectory) -> Iterator[Array]:
 def _markers(problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array) -> Iterator[Direction]:
     """Errors of the motion capture's places, whose residuals (B, m) readings change by (B, m, 6)."""
     steps = readings.samples.steps
-    place, turn = point.q[steps, :3], quaternion_matrix(point.q[steps, 3:7])
+    turn = quaternion_matrix(point.q[steps, 3:7])
 
     def moved(columns: Array) -> Mapping[str, Array]:
         return {readings.sensor.name: by[:, :, :3] @ columns}
 
-    # Feet creep, and seem to go farther or less far than they do: prime.process.drift.
-    drift = max(0.6 * problem.model.config.process.drift, 1e-3)
-    yield Direction("a scale of the motion capture", "1", drift, moved((place - place.mean(axis=0))[:, :, None]))
     if problem.model.config.sensors.mocap_pose.offset_sigma == 0.0:
         yield Direction("markers beside where they are described", "m", 1e-3, moved(turn))
     for k in range(_JUMPS):

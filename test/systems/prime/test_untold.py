@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,11 @@ from sysid_nodes.sessions.prime.trust import UNTOLD, Trust
 from sysid_nodes.signals.samples import Samples
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
-from sysid_nodes.systems.prime import build_model, estimate_motion
+from sysid_nodes.solvers.trajectory_least_squares import Blocks
+from sysid_nodes.systems.prime import build_model, estimate_motion, untold
+from sysid_nodes.systems.prime.problem import build_problem, first_arrival
+from sysid_nodes.systems.prime.trajectory import Trajectory
+from sysid_nodes.systems.prime.untold import Direction, untold_effect
 
 Array = npt.NDArray[np.float64]
 Spoil = Callable[[Samples], Array]
@@ -64,6 +69,23 @@ def test_steady_force() -> None:
     assert one.size == pytest.approx(5.0, abs=max(3.0 * one.sigma, 0.5))
 
 
+def test_force_that_turns_with_the_base() -> None:
+    """Its columns are the base's axes at any heading, but for its lean; those of a steady force are the world's."""
+    one = log()
+    model = build_model(one.robot, simulated_config())
+    q = one.q.copy()
+    turn = quaternion_exp(np.linspace(0.0, 3.0, len(q))[:, None] * np.array([0.0, 0.0, 1.0]))
+    q[:, 3:7] = quaternion_product(turn, q[:, 3:7])
+    problem = build_problem(model, one.steps.samples, len(q), first_arrival(model, q[0]))
+    point = Trajectory(q, np.zeros((len(q), len(one.robot.contacts), 3)), model.parameters.mean)
+    found = {effect.name: effect.columns for effect in untold.directions(problem, point)}
+    with_base = found["a force from outside that turns with the base"]["dynamics"]
+    lean = np.abs(with_base[:, :3] / with_base[:, :3].max() - np.eye(3)[:, :2]).max()
+    assert lean < 0.3
+    steady = found["a steady force from outside"]["dynamics"]
+    assert np.abs(steady[:, 0, 0]).min() < 0.1 * np.abs(steady[:, 0, 0]).max()
+
+
 def test_force_that_is_asked_for() -> None:
     """It is an unknown then, and nothing is left out."""
     assert found(log(pushed=True), outside_force=20.0, outside_moment=2.0).untold is None
@@ -86,6 +108,13 @@ def _moved(samples: Samples) -> Array:
     return out
 
 
+def _beside(samples: Samples) -> Array:
+    """Markers 15 mm ahead of where they are described."""
+    out = samples.values.copy()
+    out[:, :3] += 0.015 * quaternion_matrix(out[:, 3:])[:, :, 0]
+    return out
+
+
 def _late(samples: Samples) -> Array:
     """What is read comes a step, 10 ms, before it acts."""
     return np.concatenate([samples.values[1:], samples.values[-1:]])
@@ -100,6 +129,7 @@ SPOILT: dict[str, tuple[dict[str, Spoil], str, float]] = {
         0.03,
     ),
     "markers": ({"mocap_pose": _moved}, "markers that moved on the robot", 0.015),
+    "beside": ({"mocap_pose": _beside}, "markers beside where they are described", 0.015),
     "lag": ({"joint_torque": _late}, "drives that lag the torque that is read", 0.01),
 }
 """Readings, what they are to be named, and its size."""
@@ -123,3 +153,34 @@ def test_doubtful_by_name() -> None:
     assert judged.status is PrimeStatus.DOUBTFUL
     assert [finding.kind for finding in judged.findings] == [UNTOLD]
     assert "a load that swings: 0.7 +- 0.05 kg" in judged.sentence
+
+
+def verdict(monkeypatch: pytest.MonkeyPatch, size: float, sigma: float, square: float = 1.0) -> UntoldEffect | None:
+    """Of one effect with a harmless size of 0.001, beside 100 residuals of a square each."""
+    one = Direction("an effect", "s", 1e-3, {})
+    sizes = [(one, np.array([size]), np.array([[sigma**2]]))]
+    monkeypatch.setattr(untold, "effect_sizes", lambda *_: sizes)
+    rows = Blocks(np.zeros(100, dtype=np.intp), np.full((100, 1), np.sqrt(square)), np.zeros((100, 1, 1)))
+    problem: Any = None
+    point: Any = None
+    monkeypatch.setattr(untold, "directions", lambda *_: ())
+    return untold_effect(problem, [rows], point)
+
+
+def test_what_honest_logs_show_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However well it is known: two harmless sizes are none, five are."""
+    assert verdict(monkeypatch, 2e-3, 1e-5) is None
+    named = verdict(monkeypatch, -5e-3, 1e-5)
+    assert named == UntoldEffect("an effect", 5e-3, 1e-5, "s")
+
+
+def test_an_effect_that_explains_little_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten sigma are 100 of what 100 residuals have too many; 100 of 9900 are a trifle."""
+    assert verdict(monkeypatch, 1e-2, 1e-3) is not None
+    assert verdict(monkeypatch, 1e-2, 1e-3, square=100.0) is None
+
+
+def test_robot_at_rest() -> None:
+    """Its readings are noise, which a scale of the readings, not of what is predicted, would explain."""
+    still = simulate(LeggedSimulationConfig(motion="stand"), 1.5, seed=42, skip=1.0)
+    assert found(still).untold is None
