@@ -38,6 +38,8 @@ def sandwich(
 ) -> Posterior | None:
     """Covariances for noise of other variances than one; None where the inversion fails.
 
+    Those of stages with parameters are NaN: nothing asks for them, and they are as large as all others together.
+
     Args:
         groups: blocks of the estimate.
         stated: their normal equations.
@@ -71,7 +73,7 @@ def sandwich(
         plain,
         parameter=clipped("parameter", (1, *plain.parameter.shape))[0],
         stage=clipped("stage", plain.stage.shape),
-        stage_parameter=difference("stage_parameter"),
+        stage_parameter=np.broadcast_to(np.nan, plain.stage_parameter.shape),
         neighbour=difference("neighbour"),
         second=difference("second"),
         local=difference("local"),
