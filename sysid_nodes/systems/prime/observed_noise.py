@@ -76,7 +76,7 @@ def observed_covariances(
         rest: by which the solution is off its minimum; the linear model's step if None.
     """
     factor = factor or factorise(assemble(blocks, problem.layout), 0.0)
-    plain = None if factor is None else covariances(factor, local=False)
+    plain = None if factor is None else covariances(factor)
     if factor is None or plain is None:
         return None
     changing = near_contact_change(problem, point)
@@ -84,7 +84,7 @@ def observed_covariances(
         problem, blocks, leverages(blocks, factor, plain, noisy_rows(problem, blocks)), changing
     )
     variances = with_landings(variances, blocks, problem.layout.size, landing_variances(problem, point))
-    spread = sandwich(blocks, factor.equations, plain, variances)
+    spread = sandwich(blocks, factor, plain, variances)
     if spread is None:
         return None
     asked = np.linspace(0, len(plain.stage) - 1, _ASKED + 2).round().astype(int)[1:-1].tolist()
