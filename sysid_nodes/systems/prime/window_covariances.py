@@ -110,11 +110,12 @@ class WindowCovariances:
     def _look(self, solved: Improved, factor: Factor, found: Posterior) -> None:
         """Covariances by the residuals' noise, of the parameters and of a stage that is told next."""
         window = solved.problem, solved.blocks, solved.linearised, factor
-        self._parameter = noisy_covariance(*window, (found.stage_parameter, found.parameter), self.variances)
+        known = found.stage_parameter, found.parameter
+        self._parameter, _ = noisy_covariance(*window, known, self.variances, whole=len(found.parameter))
         stage = max(len(found.stage) - _TOLD, 0)
         lasting = self._observed.with_lasting_sliding(self.variances, solved.blocks)
-        spread = noisy_covariance(*window, factor.covariances_with(stage), lasting)
-        self.ratio = np.diag(spread) / np.diag(found.stage[stage])
+        _, spread = noisy_covariance(*window, factor.covariances_with(stage), lasting, whole=0)
+        self.ratio = spread / np.diag(found.stage[stage])
 
     def _settled_stages(self, times: Array) -> slice:
         """Stages that have settled since residuals were last looked at; none while they are too few."""

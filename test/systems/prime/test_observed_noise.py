@@ -198,7 +198,7 @@ def test_weights_are_those_of_the_residuals_that_they_lead_to(trot: Trot, monkey
 def test_sections_give_a_long_logs_weights_but_for_the_last_round(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two rounds by part of the stages and one by all are nearer to where rounds lead than one round by all is.
 
-    A third as far off, root mean square: the log of 100 stages is shorter than any that is cut, its sections are 30 long.
+    A third as far off, root mean square: the log of 100 stages is shorter than any that is cut.
     """
     problem, found = trot.problem(simulated_config()), []
     for rounds, period in ((8, 10**6), (1, 10**6), (3, 49)):
