@@ -176,7 +176,7 @@ class Simulations(DrivenSimulations):
         self._reference[ids, :, 0] = variants.time_constant[which, None]
 
     def _set_inertia(self, variants: Variants, which: IntArray) -> None:
-        """What follows from it costs as much as a step: it is computed only where it is not that of the run before."""
+        """Inertia of each; what follows from it costs as much as a step, and is computed only where that is another."""
         wanted = variants.inertia[which]
         if self._bodies != variants.bodies:
             self._bodies, self._inertia = variants.bodies, np.full((self.capacity, *wanted.shape[1:]), np.nan)
