@@ -180,7 +180,7 @@ class MechanismProblem:
         """Joints that are read, and (N,) whether all of these are."""
         there = np.isfinite(self.log.position)
         read = np.flatnonzero(there.any(axis=0))
-        return read, there[:, read].all(axis=1)
+        return read, np.asarray(there[:, read].all(axis=1))
 
     def _near(self, point: Estimate, wanted: Array, sigma: Array, stages: IntArray, joints: IntArray) -> Blocks:
         """Positions less (N, n) what they are to be, in sigmas (N, n), of some stages and joints."""
