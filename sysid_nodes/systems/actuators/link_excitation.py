@@ -96,7 +96,7 @@ class Judge:
         return bool((np.abs(standard_regressor(self.chain, *motion[1:]) @ self.thetas.ravel()) <= self.limit).all())
 
     def information(self, motion: Excitation) -> float:
-        """What a motion tells [nats]."""
+        """Nats that a motion tells."""
         rows, v, a = _rows(self.chain, motion)
         links = [rows[:, :, 10 * i : 10 * i + 10] @ slope for i, slope in enumerate(self.slopes)]
         motors = [np.eye(self.chain.n) * (_MOTORS * self.size * by)[:, None] for by in (np.tanh(v / _TURNS), v, a)]
