@@ -3,10 +3,12 @@
 
 A Panda in MuJoCo, its constants hidden, moves as `sysid excite` has it about one posture, with one amplitude, for as
 long each: its chirp, its motion for drives (`kind=optimal`), its motion for links, friction and rotors (`kind=links`),
-and random Fourier motions, drawn anew where they need more torque than there is. Positions are off by 0.3 mrad. Errors
-are those of friction over speeds and of rigid-body torques along another motion, one for all, and of log-Cholesky
-coordinates in prior sigmas; observed are constants that are narrowed to half of the prior, and narrowing is the
-posterior over the prior sigma, its geometric mean. Nats are what is expected to be told (link_excitation.py).
+and random Fourier motions, drawn anew where they need more torque than there is. Positions are off by 0.3 mrad, torques
+by 0.3 % of their root mean squares along a motion that is the same for all, or along each by itself (--proportional):
+sensors of larger torques are often noisier. Errors are those of friction over speeds and of rigid-body torques along
+that motion, and of log-Cholesky coordinates in prior sigmas; observed are constants that are narrowed to half of the
+prior, and narrowing is the posterior over the prior sigma, its geometric mean. Nats are what is expected to be told
+(link_excitation.py).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from scipy.interpolate import CubicSpline
 
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_trial import MIDDLE, errors
-from benchmarks.bayesian_world import bench_log, move, readings, simulate, true_mechanism
+from benchmarks.bayesian_world import bench_log, move, simulate, true_mechanism
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
@@ -50,12 +52,15 @@ def motion(kind: str, duration: float, amplitude: float, seed: int) -> tuple[Exc
     return found, judge.information(found)
 
 
-def trial(seed: int, kind: str, duration: float, amplitude: float) -> Record:
+def trial(seed: int, kind: str, duration: float, amplitude: float, proportional: bool) -> Record:
     """Errors of a hidden robot's constants after a motion; another one by chance for every robot."""
     own = bench_robot("manipulator")
     asked, told = motion(kind, duration, amplitude, seed if kind == "fourier" else 1)
     truth, mechanism = move(own, seed, CubicSpline(asked.t, asked.q)), true_mechanism(own)
-    q, torque, _ = readings(own, truth, MIDDLE, seed)
+    other, rng = simulate(own, seed, _OTHER), np.random.default_rng([seed, 1])
+    size = np.sqrt(np.mean((truth if proportional else other).torque ** 2, axis=0))
+    q = truth.q + MIDDLE * rng.standard_normal(truth.q.shape)
+    torque = truth.torque + 10.0 * MIDDLE * size * rng.standard_normal(truth.torque.shape)
     noise = replace(own.config.noise, torque=_STATED * float(np.sqrt(np.mean(torque**2))))
     result = identify(bench_log(own, q, torque, None), own.robot, replace(own.config, noise=noise))
     if not result.status.trusted:
@@ -65,7 +70,7 @@ def trial(seed: int, kind: str, duration: float, amplitude: float) -> Record:
     return {
         "status": result.status.name,
         "nats": told,
-        "errors": errors(mechanism, simulate(own, seed, _OTHER), x),
+        "errors": errors(mechanism, other, x),
         "observed": sum(row.verdict == "observed" for row in result.parameters) / len(result.parameters),
         "narrowing": float(np.exp(np.mean([np.log(row.narrowing) for row in result.parameters]))),
     }
@@ -77,12 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--arms", type=int, default=3, help="hidden robots")
     options.add_argument("--duration", type=float, default=8.0, help="of each motion [s]")
     options.add_argument("--amplitude", type=float, default=0.5, help="of each motion [rad]")
+    options.add_argument("--proportional", action="store_true", help="noise of torques by those of each motion")
     add_options(options)
     args = options.parse_args(arguments)
     report = Report("bayesian-excitation", "Motions by sysid excite beside random ones", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
     seeds = range(args.seed, args.seed + args.arms)
-    shape = {"duration": args.duration, "amplitude": args.amplitude}
+    shape = {"duration": args.duration, "amplitude": args.amplitude, "proportional": args.proportional}
     keys = [{"seed": seed, "kind": kind} | shape for kind in KINDS for seed in seeds]
     records = list(zip(keys, collect(args, keys, trial, "trials", "kind"), strict=True))
     rows = []
