@@ -12,7 +12,7 @@ Found = TypeVar("Found")
 
 
 def within(limit: float, work: Callable[[], Found]) -> Found | None:
-    """What `work` returns; None where its process has used more CPU than the limit [s], or ended without a word."""
+    """Result of `work`; None where its process has used more CPU than the limit [s], or ended without a word."""
     here, there = multiprocessing.Pipe(duplex=False)
 
     def send() -> None:

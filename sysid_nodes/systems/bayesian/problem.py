@@ -168,19 +168,24 @@ class MechanismProblem:
         Torques tell such a position, unless friction turns in all stages that it has to do with: then nothing would.
         """
         read, whole = self._read_positions
-        position, (stages,), (there,) = self.log.position, np.nonzero(~whole), np.nonzero(whole)
-        guess, sigma = np.zeros_like(point.q), np.ones_like(point.q)
-        for j in read:
+        return self._near(point, *self._ranges, np.flatnonzero(~whole), read)
+
+    @cached_property
+    def _ranges(self) -> tuple[Array, Array]:
+        """(N, n) positions between the readings, and how far these reach; zero and one where a joint is not read."""
+        (read, whole), position = self._read_positions, self.log.position
+        guess, sigma, (there,) = np.zeros(position.shape), np.ones(position.shape), np.nonzero(whole)
+        for j in read if not whole.all() else ():
             guess[:, j] = np.interp(np.arange(len(guess)), there, position[there, j])
             sigma[:, j] = max(float(np.ptp(position[there, j])), float(self.noise.position[j]))
-        return self._near(point, guess, sigma, stages, read)
+        return guess, sigma
 
-    @property
+    @cached_property
     def _read_positions(self) -> tuple[IntArray, BoolArray]:
         """Joints that are read, and (N,) whether all of these are."""
         there = np.isfinite(self.log.position)
         read = np.flatnonzero(there.any(axis=0))
-        return read, there[:, read].all(axis=1)
+        return read, np.asarray(there[:, read].all(axis=1))
 
     def _near(self, point: Estimate, wanted: Array, sigma: Array, stages: IntArray, joints: IntArray) -> Blocks:
         """Positions less (N, n) what they are to be, in sigmas (N, n), of some stages and joints."""
