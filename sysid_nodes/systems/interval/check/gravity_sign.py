@@ -8,9 +8,7 @@ import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.data.joint_samples import JointSamples
-from sysid_nodes.models.chain import Chain
-from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.models.regressors import standard_regressor
+from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -27,37 +25,41 @@ _MOST = 200
 def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> dict[str, float]:
     """Factor from the torque gravity needs to the reading, of joints that carry much and are explained by it.
 
-    A joint counts where gravity needs more than motion, friction, rotor, offset and another body of the prior may add,
-    or an honest reading may have either sign: to speed a Gen3's wrist up may take more than what it carries weighs.
+    No sign is taken for wrong that motion, friction and rotors as stated make right together with gravity, for the prior's
+    least mass or its largest: to speed a Gen3's wrist up takes more than what it carries weighs.
     """
-    model = robot.model.copy()
-    body = robot.body_index(config.body)
-    guess = config.prior.bounds.centre
-    if config.target == "payload":
-        guess = guess + robot.inertial_parameters()[body]
-    if guess[0] > 0.0:
-        model.inertias[body + 1] = pinocchio.Inertia(guess[0], guess[1:4] / guess[0], np.zeros((3, 3)))
-    data, step = model.createData(), -(-len(samples) // _MOST)
+    body, prior = robot.body_index(config.body), config.prior.bounds
+    own = robot.inertial_parameters()[body] if config.target == "payload" else np.zeros(10)
+    step = -(-len(samples) // _MOST)
     acceleration = np.gradient(samples.qd, samples.t, axis=0)[::step]
     q, qd, read = samples.q[::step], samples.qd[::step], samples.tau[::step]
-    needed = np.array([pinocchio.computeGeneralizedGravity(model, data, one) for one in q])
-    moved = np.array([pinocchio.rnea(model, data, *one) for one in zip(q, qd, acceleration, strict=True)]) - needed
-    centre, radius = known_box(robot, config.known_robot)
-    coulomb, viscous, armature, offset = (np.abs(centre) + radius)[10 * robot.n : 14 * robot.n].reshape(4, robot.n)
-    rest = np.zeros_like(q)
-    weighs = standard_regressor(Chain.from_robot(robot), q, rest, rest)[:, :, 10 * body : 10 * body + 10]
-    besides = np.abs(weighs) @ config.prior.bounds.half_width + np.abs(moved) + offset
-    besides += coulomb + viscous * np.abs(qd) + armature * np.abs(acceleration)
-    size, other = (np.sqrt(np.mean(torque**2, axis=0)) for torque in (needed, besides))
+    rest, drives = np.zeros_like(q), nominal_parameters(robot, config.known_robot)[10 * robot.n : 13 * robot.n]
+    coulomb, viscous, armature = drives.reshape(3, robot.n)
+    needed = _rigid_torque(robot, body, own + prior.centre, q, rest, rest)
+    drive = coulomb * np.sign(qd) + viscous * qd + armature * acceleration
+    ends = [
+        prior.centre * (mass / prior.centre[0]) for mass in (prior.lower[0], prior.upper[0]) if prior.centre[0] > 0.0
+    ]
+    moving = [_rigid_torque(robot, body, own + end, q, qd, acceleration) + drive for end in ends]
+    size = np.sqrt(np.mean(needed**2, axis=0))
     found: dict[str, float] = {}
     for k, name in enumerate(samples.names):
-        if size[k] < max(1.0, _HEAVY * size.max(), other[k]) or not read[:, k].any():
+        if size[k] < max(1.0, _HEAVY * size.max()) or not read[:, k].any():
             continue
         factor = float(needed[:, k] @ read[:, k] / (needed[:, k] @ needed[:, k]))
         left = float(np.sum((read[:, k] - factor * needed[:, k]) ** 2) / np.sum(read[:, k] ** 2))
-        if 1.0 - left > _EXPLAINED:
+        if 1.0 - left > _EXPLAINED and (factor > 0.0 or all(one[:, k] @ read[:, k] < 0.0 for one in moving)):
             found[name] = factor
     return found
+
+
+def _rigid_torque(robot: Robot, body: int, theta: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """(N, n) torque of the links with a body theta (10,), taken for a point where it has a mass at all [N m]."""
+    model = robot.model.copy()
+    if theta[0] > 0.0:
+        model.inertias[body + 1] = pinocchio.Inertia(theta[0], theta[1:4] / theta[0], np.zeros((3, 3)))
+    data = model.createData()
+    return np.array([pinocchio.rnea(model, data, *state) for state in zip(q, qd, qdd, strict=True)])
 
 
 def gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> list[Finding]:
