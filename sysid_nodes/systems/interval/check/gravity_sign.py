@@ -25,8 +25,8 @@ _MOST = 200
 def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> dict[str, float]:
     """Factor from the torque gravity needs to the reading, of joints that carry much and are explained by it.
 
-    No sign is taken for wrong that motion, friction and rotors as stated make right together with gravity, for the prior's
-    least mass or its largest: to speed a Gen3's wrist up takes more than what it carries weighs.
+    No sign is wrong that motion, friction and rotors as stated make right together with gravity, for the prior's least
+    mass or its largest: to speed a Gen3's wrist up takes more than what it carries weighs.
     """
     body, prior = robot.body_index(config.body), config.prior.bounds
     own = robot.inertial_parameters()[body] if config.target == "payload" else np.zeros(10)
