@@ -25,8 +25,9 @@ from sysid_nodes.systems.prime.initialisation import initial_configurations, ini
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
 from sysid_nodes.systems.prime.last_step import finish
 from sysid_nodes.systems.prime.limits import without_limits
+from sysid_nodes.systems.prime.log_weights import weigh_readings
 from sysid_nodes.systems.prime.model import Model
-from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
+from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
@@ -155,7 +156,7 @@ def solve_by_continuation(
         q: (N, nq) first guess.
         theta: (p,) first guess.
         most: iterations of a solve at most; 0 for the configured number.
-        weighed: whether readings are weighed by the noise that they show near the solution (noise_weights.py).
+        weighed: whether readings are weighed by the noise that they show near the solution (log_weights.py).
         clock: monotonic time [s].
         progress: called after every iteration.
 
