@@ -152,7 +152,7 @@ class UntoldEffect:
     Attributes:
         name: what it is.
         size: of its clearest part, without a sign.
-        sigma: one standard deviation, by the noise.
+        sigma: one standard deviation, with what honest logs show and a quarter of the size, which is of first order.
         unit: of both; 1 of a share.
     """
 

@@ -43,6 +43,9 @@ _CHANCE = 1e-4
 _EXPLAINED = 0.3
 """Share of the squares beyond those of noise that an effect has to explain."""
 
+_FIRST_ORDER = 0.25
+"""Share of a size by which it errs: what other unknowns have taken of it, and what is assumed of a swinging load."""
+
 _WEAK = 1e3
 """Standard deviation of a weak prior of sizes, in harmless ones: an effect that nothing tells of stays determined."""
 
@@ -91,7 +94,7 @@ def untold_effect(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajec
         explained = float(size @ np.linalg.solve(covariance, size))
         if distance > chdtri(len(size), _CHANCE) and explained > _EXPLAINED * excess:
             k = int(np.argmax(np.abs(size) / np.sqrt(np.diag(known))))
-            sigma = float(np.sqrt(covariance[k, k]))
+            sigma = float(np.hypot(np.sqrt(known[k, k]), _FIRST_ORDER * size[k]))
             shown.append((distance, UntoldEffect(effect.name, float(abs(size[k])), sigma, effect.unit)))
     return max(shown, key=lambda entry: entry[0])[1] if shown else None
 
