@@ -23,7 +23,7 @@ Array = npt.NDArray[np.float64]
 ERROR = 2.0
 """Standard deviation of a force on a contact along the ground at a stage, beyond noise [N]."""
 
-_LEAST = 0.01
+LEAST = 0.01
 """Force below which a contact tells nothing [N]."""
 
 
@@ -43,7 +43,7 @@ def friction_errors(problem: PrimeProblem, contact: Blocks, gain: Array, point: 
     assert contact.parameter_jacobian is not None
     law = contact_law_with(problem.law, problem.model.parameters, point.theta)
     normal = law.force(point.w[contact.local])[..., 0]
-    share = ERROR / (law.config.friction * np.maximum(normal, _LEAST))
+    share = ERROR / (law.config.friction * np.maximum(normal, LEAST))
     split = 3 * normal.shape[1]
     by = contact.parameter_jacobian[:, :split, columns.start].reshape(*normal.shape, 3) * share[:, :, None]
     return np.asarray(np.einsum("bir,birc->bic", by, gain[:, :split].reshape(*by.shape, count)).reshape(-1, count))
