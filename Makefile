@@ -11,7 +11,7 @@ BENCH ?=
 BENCHES ?= containment tightness speed streaming real_logs estimate_coverage \
 	torque_splits soundness untold worst_cases worst_terms episodes delay late_task planning_speed excitation comparison dead_listener \
 	prime_peers prime_scaling prime_smoothing prime_coverage prime_tables prime_world \
-	bayesian_tables bayesian_coverage bayesian_wiring bayesian_loops bayesian_fatrop bayesian_speed bayesian_symmetry bayesian_real bayesian_changes bayesian_free \
+	bayesian_tables bayesian_coverage bayesian_wiring bayesian_loops bayesian_fatrop bayesian_speed bayesian_symmetry bayesian_real bayesian_changes bayesian_excitation bayesian_free \
 	actuators_go2 actuators_truth actuators_rig actuators_peers actuators_speed \
 	sampling_truth sampling_faults sampling_peers sampling_prediction sampling_scaling sampling_tasks exploration \
 	exploration_realised

@@ -10,8 +10,6 @@ of them gave up. The Panda has 98 unknown constants; fatrop is ended after a lim
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +23,7 @@ from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_speed import CONFIG as PANDA
 from benchmarks.bayesian_speed import log_of
 from benchmarks.bayesian_world import RATE, bench_log, readings, simulate, true_mechanism
+from benchmarks.limited import within
 from benchmarks.peers import fatrop_posterior
 from benchmarks.peers.fatrop_posterior import FatropResult
 from benchmarks.report import Report, parser, progress
@@ -81,21 +80,7 @@ _MADE = {ROBOTS[0]: _pendulum, ROBOTS[1]: _leg, ARM: _panda}
 
 def minimise_within(limit: float, problem: MechanismProblem, start: Estimate, most: int) -> FatropResult | None:
     """fatrop's minimum; None where its process has used more CPU than the limit [s], or is without memory."""
-    here, there = multiprocessing.Pipe(duplex=False)
-
-    def work() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (round(limit), round(limit)))
-        there.send(fatrop_posterior.minimise(problem, start, most))
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    there.close()
-    try:
-        return here.recv()  # type: ignore[no-any-return]
-    except EOFError:
-        return None
-    finally:
-        process.join()
+    return within(limit, lambda: fatrop_posterior.minimise(problem, start, most))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -173,6 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help=f"kinds of which the first robot is for {', '.join(SLOW)}, too",
     )
     options.add_argument("--slow-noises", nargs="*", type=float, default=list(NOISE), help="and noises for these")
+    options.add_argument("--limit", type=float, default=0.0, help="of CPU for each of these [s]; 0 for none")
     add_options(options)
     chosen = options.parse_args(arguments)
     quick = [(method, noise) for method in METHODS if method not in SLOW for noise in NOISE]
@@ -180,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     slow = [(method, noise) for noise in chosen.slow_noises for method in SLOW]
     keys = [
         {"robot": robot, "seed": seed, "duration": chosen.duration, "noise": noise, "method": method}
+        | ({"limit": chosen.limit} if method in SLOW and chosen.limit else {})
         for pairs, robots, count in ((quick, chosen.robots, chosen.seeds), (slow, chosen.slow, 1))
         for seed in range(chosen.seed, chosen.seed + count)
         for robot in robots

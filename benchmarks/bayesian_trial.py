@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from benchmarks.bayesian_robots import BenchRobot, bench_robot
 from benchmarks.bayesian_world import RATE, Truth, bench_log, readings, simulate, true_mechanism
+from benchmarks.limited import within
 from benchmarks.peers import fddp, fddp_constants, figaroh_fit, mujoco_constants
 from benchmarks.peers.mujoco_sysid import AVAILABLE
 from benchmarks.peers.smoothed_regression import (
@@ -76,17 +77,27 @@ def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
     ]
 
 
-def trial(robot: str, seed: int, duration: float, noise: float, method: str) -> Record:
-    """Errors of a method on one hidden robot, at one noise; one that cannot do it says why."""
+def trial(robot: str, seed: int, duration: float, noise: float, method: str, limit: float = 0.0) -> Record:
+    """Errors of a method on one hidden robot, at one noise; one that cannot, within a limit of CPU [s], says why."""
     own, truth = bench_robot(robot), _truth(robot, seed, duration)
     mechanism = true_mechanism(own)
     found: Record = {"gap": truth.gap, "lifted": truth.lifted}
     found["prior"] = errors(mechanism, truth, mechanism.parameters.mean)
     found["expected"] = errors(mechanism, truth, _expected(mechanism))
+    work = partial(_found, METHODS[method], own, mechanism, truth, noise, seed)
+    ended = within(limit, work) if limit else work()
+    return found | (_nothing(f"over {limit:g} s of CPU") if ended is None else ended)
+
+
+def _found(method: Callable[..., Record], *arguments: Any) -> Record:
     try:
-        return found | METHODS[method](own, mechanism, truth, noise, seed)
+        return method(*arguments)
     except _CannotError as why:
-        return found | {"errors": [float("nan")] * len(ERRORS), "why": str(why)}
+        return _nothing(str(why))
+
+
+def _nothing(why: str) -> Record:
+    return {"errors": [float("nan")] * len(ERRORS), "why": why}
 
 
 def _expected(mechanism: Mechanism) -> Array:

@@ -87,6 +87,12 @@ def simulate(own: BenchRobot, seed: int, duration: float) -> Truth:
     raise ValueError(f"the {own.name} of seed {seed} does not stay on its feet")
 
 
+def move(own: BenchRobot, seed: int, asked: CubicSpline) -> Truth:
+    """The hidden robot of `simulate`, with a fixed base, along positions (n,) over time that are asked of it."""
+    mechanism = true_mechanism(own)
+    return _follow(own, mechanism, _draw(own, mechanism, seed)[0], asked, round(float(asked.x[-1]) / STEP))
+
+
 def same_equations(own: BenchRobot, seed: int, duration: float) -> Truth:
     """A hidden robot that stands and moves just as it is asked to, by the identification's own equations."""
     mechanism = true_mechanism(own)

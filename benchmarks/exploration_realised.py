@@ -177,29 +177,61 @@ def _tell(report: Report, found: Mapping[str, Sequence[Record]], truth: Mapping[
         report.section("Squared errors, relative to those after chance")
         units = {name: _root(in_units(values, truth)) for name, values in column["errors"].items()}
         sums = {name: float((values**2).sum()) for name, values in units.items()}
+        middle = {
+            name: float(np.median((in_units(values, truth) ** 2).sum(axis=1)))
+            for name, values in column["errors"].items()
+        }
         ratios = {name: (values / units["chance"]) ** 2 for name, values in units.items() if name != "chance"}
         report.table(
             ("parameter", *(f"`{name}`" for name in ratios)),
             [(name, *(f"{ratio[k]:.2f}" for ratio in ratios.values())) for k, name in enumerate(NAMES)]
             + [("geometric mean", *(f"{np.exp(np.mean(np.log(ratio))):.2f}" for ratio in ratios.values()))]
-            + [("sum, in units of the precision asked", *(f"{sums[name] / sums['chance']:.2f}" for name in ratios))],
+            + [("sum, in units of the precision asked", *(f"{sums[name] / sums['chance']:.2f}" for name in ratios))]
+            + [("the same, of the median robot", *(f"{middle[name] / middle['chance']:.2f}" for name in ratios))],
         )
         report.text("Asked for is 0.5.")
     report.section("Realised errors over promised standard deviations, root mean square")
     off = {name: _root(column["errors"][name] / column["promised"][name]) for name in found}
-    stated = {name: np.where(values > 0.0, values, np.nan) for name, values in column["claimed"].items()}
-    claims = {name: _root(column["errors"][name] / stated[name]) for name in found}
+    claims = {name: _root(column["errors"][name] / _known(column["claimed"][name])) for name in found}
     report.table(
         ("parameter", *(f"`{name}`" for name in found)),
         [(name, *(f"{values[k]:.2f}" for values in off.values())) for k, name in enumerate(NAMES)]
-        + [("median", *(f"{np.median(values):.2f}" for values in off.values()))],
+        + [("median", *(f"{np.median(values):.2f}" for values in off.values()))]
+        + [("all", *(f"{np.sqrt(np.mean(values**2)):.2f}" for values in off.values()))],
     )
     told = ", ".join(f"`{name}` {np.median(values[np.isfinite(values)]):.2f}" for name, values in claims.items())
     report.text(
         "Asked for is between 0.67 and 1.5. Over the standard deviations that the identification states afterwards, "
         f"median of the parameters: {told}."
     )
+    _tell_intervals(report, found)
     report.text("Gaits: " + "; ".join(f"`{n}` {_gaits(rows)}" for n, rows in found.items()) + ".")
+
+
+def _tell_intervals(report: Report, found: Mapping[str, Sequence[Record]]) -> None:
+    """How often errors are within 1.96 of the standard deviations that each fit states."""
+    fits = {"first motion alone": ("first", "now", next(iter(found.values())))}
+    fits |= {f"and `{name}`": ("errors", "claimed", rows) for name, rows in found.items()}
+    off = {
+        title: np.abs(np.array([row[error] for row in rows]) / _known([row[sigma] for row in rows]))
+        for title, (error, sigma, rows) in fits.items()
+    }
+    report.section("Errors within 1.96 of the standard deviations stated")
+    report.table(
+        ("parameter", *off),
+        [
+            (name, *(f"{(each[:, k] <= 1.96).sum()} of {np.isfinite(each[:, k]).sum()}" for each in off.values()))
+            for k, name in enumerate(NAMES)
+        ]
+        + [("root mean square of all", *(f"{np.sqrt(np.nanmean(each**2)):.2f}" for each in off.values()))],
+    )
+    report.text("Intervals that are stated are Student's, wider where clips are few. What a bound holds states none.")
+
+
+def _known(sigmas: npt.ArrayLike) -> Array:
+    """Standard deviations (R, Q); not a number where none is stated."""
+    values = np.array(sigmas)
+    return np.asarray(np.where(values > 0.0, values, np.nan))
 
 
 def _root(values: Array) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.prime_world_trial import Walk, World, judge, walk
+from benchmarks.prime_world_untold import UNTOLD, untold
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from sysid_nodes.robots import load_robot
@@ -98,6 +99,20 @@ CASES: dict[str, tuple[str, Callable[[int], World], tuple[str, ...]]] = {
 }
 """Word for the command line, title, world by seed, modes."""
 
+_ON_G1 = "-g1"
+"""Ending of an untold effect's word, of the same on a G1."""
+
+
+def _untold_world(effect: str, robot: str) -> Callable[[int], World]:
+    return lambda seed: World(robot=robot, duration=4.0 if robot == "go2" else 5.0, untold=untold(effect, seed))
+
+
+CASES |= {
+    effect + end: (title + said, _untold_world(effect, robot), (BATCH, HORIZON))
+    for robot, end, said in (("go2", "", ""), ("g1", _ON_G1, ", a G1"))
+    for effect, title in UNTOLD.items()
+}
+
 
 def draw(seed: int, robot: str = "go2") -> World:
     """A world in which all that has a prior is off by what it says, and ground and control are what they may be."""
@@ -148,6 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     records = collect(chosen, keys, run, "runs")
     name = "prime-world" if chosen.cases else f"prime-world-{'-'.join(chosen.robots)}"
+    if chosen.cases and all(case.removesuffix(_ON_G1) in UNTOLD for case in chosen.cases):
+        name = "prime-world-untold"
     report = Report(name, "PRIME in worlds that it is not told about", chosen.out, chosen.command)
     summarise(report, [(_title(**key), entry) for key, entry in zip(keys, records, strict=True)])
     print(report.write())

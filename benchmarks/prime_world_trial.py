@@ -19,6 +19,7 @@ import pinocchio
 
 from benchmarks.prime_log import START, Log
 from benchmarks.prime_score import EDGE, THRESHOLD
+from benchmarks.prime_world_untold import Untold, disturb, spoil
 from benchmarks.records import Record
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.discrete_motion import difference
@@ -73,6 +74,7 @@ class World:
         control: period of the robot's controller [s].
         torques: whether joint states have any.
         load: of the robot; None: of its torso, drawn by the seed.
+        untold: what no prior is about.
         options: of the estimator, by dotted name.
     """
 
@@ -92,6 +94,7 @@ class World:
     control: float = 0.004
     torques: bool = True
     load: LoadConfig | None = None
+    untold: Untold = field(default_factory=Untold)
     options: dict[str, Any] = field(default_factory=dict)
 
 
@@ -139,9 +142,10 @@ def walk(world: World, seed: int) -> Walk:
     turn = np.asarray(pinocchio.exp3(np.array([*world.tilt, 0.0])))
     # The simulation's world is the ground's: a slope is gravity that leans.
     sim._plant._model.opt.gravity = turn.T @ sim._plant._model.opt.gravity
+    disturb(sim, world.untold, config.tick)
     told = (_told(reading, world, turn) for reading in sim.run(world.skip + world.duration))
-    readings = tuple(reading for reading in told if reading.stamp >= START + world.skip)
-    return Walk(Log(sim.robot, readings, sim.truth, sim.series()), turn, described(sim.robot, world))
+    readings = spoil([reading for reading in told if reading.stamp >= START + world.skip], world.untold)
+    return Walk(Log(sim.robot, tuple(readings), sim.truth, sim.series()), turn, described(sim.robot, world))
 
 
 def described(robot: Robot, world: World) -> Robot:

@@ -43,10 +43,11 @@ _PATIENCE = 3
 
 
 def peer_config(config: PrimeConfig) -> PrimeConfig:
-    """Alignment for forward Euler: torques as means over the step that begins; clocks agree, the ground is hard."""
+    """Alignment for forward Euler: torques as means over the step that begins; clocks agree, the ground is hard, its
+    friction as stated."""
     torque = replace(config.sensors.joint_torque, window="after")
     pose = replace(config.sensors.mocap_pose, delay_sigma=0.0)
-    contact = replace(config.contact, compliance_sigma=0.0)
+    contact = replace(config.contact, compliance_sigma=0.0, friction_sigma=0.0)
     return replace(config, contact=contact, sensors=replace(config.sensors, joint_torque=torque, mocap_pose=pose))
 
 

@@ -97,8 +97,11 @@ def log_cholesky_to_parameters(eta: Array) -> Array:
 def log_cholesky_jacobian(eta: Array) -> Array:
     """d theta / d eta, (..., 10, 10), never singular."""
     factor = _factor(eta)
-    half = _factor_slopes(factor) @ factor.swapaxes(-1, -2)[..., None, :, :]
-    return pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2)).swapaxes(-1, -2)
+    out = np.empty((*factor.shape[:-2], 10, 10))
+    out[..., 0] = 2.0 * pseudo_inertia_to_parameters(factor @ factor.swapaxes(-1, -2))  # e^(2 alpha) scales all
+    by_entry = (factor.reshape(*factor.shape[:-2], 16) @ _BY_ENTRIES).reshape(*factor.shape[:-2], 10, 9)
+    np.multiply(by_entry, _own_slopes(factor)[..., None, :], out=out[..., 1:])
+    return out
 
 
 def log_cholesky_hessian(eta: Array) -> Array:
@@ -185,6 +188,23 @@ def _factor_slopes(factor: Array) -> Array:
     """dM / d eta (..., 10, 4, 4) where M is `factor`."""
     out = np.zeros((*factor.shape[:-2], 10, 4, 4))
     out[..., 0, :, :] = factor
-    by = np.where(_ROWS == _COLUMNS, factor[..., _ROWS, _COLUMNS], factor[..., 3, 3, None])
-    out[..., np.arange(1, 10), _ROWS, _COLUMNS] = by
+    out[..., np.arange(1, 10), _ROWS, _COLUMNS] = _own_slopes(factor)
     return out
+
+
+def _own_slopes(factor: Array) -> Array:
+    """(..., 9) of each entry of M that eta[1:] moves, by it."""
+    return np.where(_ROWS == _COLUMNS, factor[..., _ROWS, _COLUMNS], factor[..., 3, 3, None])
+
+
+def _by_entries() -> Array:
+    """(16, 90) of the linear map from M, row by row, to d theta[i] / d M[r, c] at [i, k], (r, c) the k-th entry."""
+    out = np.empty((16, 10, 9))
+    for k, (r, c) in enumerate(_FACTORS):
+        half = np.zeros((16, 4, 4))
+        half[:, r] = np.eye(16).reshape(16, 4, 4)[:, :, c]
+        out[:, :, k] = pseudo_inertia_to_parameters(half + half.swapaxes(-1, -2))
+    return out.reshape(16, 90)
+
+
+_BY_ENTRIES: Array = _by_entries()

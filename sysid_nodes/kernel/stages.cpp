@@ -122,7 +122,7 @@ NB_MODULE(_stages, m) {
       .def(nb::init<In<int64_t, nb::ndim<1>>, In<double, nb::shape<-1, 3, 3>>, In<double, nb::shape<-1, 3>>,
                     In<double, nb::shape<-1, 3>>, In<bool, nb::ndim<1>>, In<double, nb::shape<3>>,
                     In<int64_t, nb::ndim<1>>, In<double, nb::shape<-1, 3>>, In<double, nb::shape<3, 3>>,
-                    In<double, nb::ndim<1>>, double, In<double, nb::shape<8>>, double>(),
+                    In<double, nb::ndim<1>>, double, In<double, nb::shape<6>>, double>(),
            "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a, "gravity"_a, "contact_bodies"_a,
            "contact_offsets"_a, "axes"_a, "radii"_a, "height"_a, "contact"_a, "rest"_a)
       .def("residual", &WindowKernel::residual, "q"_a, "w"_a, "surroundings"_a)

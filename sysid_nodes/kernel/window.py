@@ -24,8 +24,8 @@ class WindowConstants(NamedTuple):
         axes: (3, 3) of the level ground, rows normal and two tangents.
         radii: (nc,) of the contact spheres [m].
         height: of the ground along its normal [m].
-        contact: (8,) step [s], friction coefficient, impulse scale, rounding of |v_t| [m/s], 1 for Coulomb's law or 0
-            for Anitescu's, whitening of the contact velocity (3).
+        contact: (6,) step [s], impulse scale, rounding of |v_t| [m/s], 1 for Coulomb's law or 0 for Anitescu's,
+            whitening of gaps [1/m] and of sliding velocities [s/m].
         rest: joint speed within which Coulomb friction turns over [rad/s].
     """
 
@@ -43,11 +43,13 @@ class WindowSurroundings(NamedTuple):
         inertia: (n + 1, 10) parameters of every body.
         offsets: (nc, 3) centres of the contact spheres in their bodies' frames [m].
         friction: (4, n) of the joints: Coulomb, viscous, offset, armature.
-        ground: (5,) height above the level ground [m], slope about its two tangents [rad], give [m/N] and its lag [s].
+        ground: (6,) height above the level ground [m], slope about its two tangents [rad], give [m/N] and its lag [s],
+            friction coefficient.
         smoothing: of the contacts [J].
         torque: (K, n) measured, without the drives' gains [N m].
         scale: (K, nv) whitening of the dynamics' rows.
         force_sigma: of the prior on forces [N].
+        firmness: (K, nc, 2) factors on the whitening of gaps and of sliding velocities.
     """
 
     inertia: Array
@@ -58,6 +60,7 @@ class WindowSurroundings(NamedTuple):
     torque: Array
     scale: Array
     force_sigma: float
+    firmness: Array
 
 
 class WindowColumns(NamedTuple):
@@ -66,9 +69,9 @@ class WindowColumns(NamedTuple):
     Attributes:
         bodies: (nb,) identified; their parameters have the first 10 nb columns.
         slopes: (nb, 10, 10) derivatives of their inertial parameters by these.
-        at: (9,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
-            joints' friction and armature, columns of the other links' masses, of the ground's give and of its lag, each
-            -1 where there is none; and p.
+        at: (10,) column of the ground's height, first columns of its slope, of the feet, of the drives' gains, of the
+            joints' friction and armature, columns of the other links' masses, of the ground's give, of its lag and of
+            its friction, each -1 where there is none; and p.
         foot: (nc,) foot that each contact sphere belongs to.
         shares: (n, g) gains that add up to each drive's.
         factor: (n,) 1 plus its gain.

@@ -11,6 +11,8 @@ inline void WindowKernel::check(const Configurations &q, const Variables &w, con
           "every body needs inertial parameters");
   require(around.offsets.shape(0) == nc_ && around.friction.shape(1) == n_, "offsets or friction do not fit the robot");
   require(around.torque.shape(0) + 2 == q.shape(0) && around.torque.shape(1) == n_, "torques have the wrong shape");
+  require(around.firmness.shape(0) + 2 == q.shape(0) && around.firmness.shape(1) == nc_,
+          "contacts' firmness has the wrong shape");
   require(around.scale.shape(0) + 2 == q.shape(0) && around.scale.shape(1) == nv_, "scales have the wrong shape");
 }
 
@@ -32,7 +34,7 @@ inline void WindowKernel::check(const Columns &columns) const {
   require(joints && columns.foot.shape(0) == nc_, "columns do not fit the robot");
   require(columns.height() >= 0 && fits(columns.height(), 1) && fits(columns.tilt(), 2) && fits(columns.feet(), 3 * feet) &&
               fits(columns.gains(), columns.shares.shape(1)) && fits(columns.drives(), 3) && fits(columns.masses(), 1) &&
-              fits(columns.give(), 1) && fits(columns.lag(), 1),
+              fits(columns.give(), 1) && fits(columns.lag(), 1) && fits(columns.friction(), 1),
           "columns do not fit");
 }
 
@@ -43,6 +45,9 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
   force_sigma_ = around.force_sigma;
   plane_height_ = level_height_ + around.ground.data()[0];
   compliance_ = around.ground.data()[3];
+  mu_ = around.ground.data()[5];
+  per_force_[0] = per_force_[1] / mu_;
+  scale_[0] = dt_ * mu_ * per_gap_;
   const double lag = around.ground.data()[4], slowed = std::abs(lag) + dt_;
   kept_ = lag / slowed;
   kept_slope_ = dt_ / (slowed * slowed);
@@ -61,8 +66,8 @@ inline void WindowKernel::set_surroundings(const Surroundings &around) {
 
 // Whitened derivatives (rows, p) by all constants at inner stage k.
 inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, const Stage &stage,
-                                           const Surroundings &around, const Columns &columns, const double *residual,
-                                           double *out) {
+                                           const Surroundings &around, const Columns &columns, const double *w,
+                                           const double *residual, double *out) {
   const std::size_t p = columns.count(), bodies = columns.bodies.shape(0);
   Rows rows(out, this->rows(), p, Eigen::OuterStride<>(p));
   Vector rest = stage.rigid;
@@ -74,14 +79,15 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
     rows.block(0, 10 * b, nv_, 10).noalias() =
         stage.scale.asDiagonal() * (regressor * MapOf<RowMajor>(columns.slopes.data() + 100 * b, 10, 10));
   }
-  const double per_gap = scale_[0] / (dt_ * mu_);
   for (std::size_t c = 0; c < nc_; ++c) {
+    const double per_gap = stage.firm[3 * c] / (dt_ * mu_);
     rows(nv_ + 3 * c, columns.height()) = -per_gap * (1.0 + kept_ * stage.deepens[c]);
     if (columns.give() >= 0) rows(nv_ + 3 * c, columns.give()) = per_gap * (1.0 - kept_) * stage.force[3 * c];
     if (columns.lag() >= 0)
       rows(nv_ + 3 * c, columns.lag()) =
           per_gap * kept_slope_ * (stage.depth[c] - compliance_ * stage.force[3 * c]);
   }
+  if (columns.friction() >= 0) add_friction(stage, w, around.smoothing, columns.friction(), rows);
   if (columns.tilt() >= 0) add_tilt(motion, k, stage, columns.tilt(), rows);
   if (columns.feet() >= 0) add_feet(motion, k, stage, columns, rows);
   for (std::size_t j = 0; j < n_; ++j) {
@@ -105,6 +111,20 @@ inline void WindowKernel::constant_columns(const Motion &motion, std::size_t k, 
   const auto weigh = [&](std::size_t i) { rows.row(i) -= residual[i] * weight.transpose(); };
   for (std::size_t i = 0; i < 6; ++i) weigh(i);
   for (std::size_t i = nv_ + 3 * nc_; i < this->rows(); ++i) weigh(i);
+}
+
+// By the logarithm of the ground's friction, forces being held (systems/prime/contacts.py: by_friction).
+inline void WindowKernel::add_friction(const Stage &stage, const double *w, double smoothing, std::size_t column,
+                                       Rows &rows) const {
+  for (std::size_t c = 0; c < nc_; ++c) {
+    const MapOf<Vector3> here(w + 3 * c);
+    const Vector3 velocity = stage_math::smooth_projection(here, smoothing).value;
+    const double pressed = stage_math::smooth_projection(-here, smoothing).value[0];
+    Vector3 raw = 2.0 * pressed * velocity[0] / smoothing * velocity;
+    raw[0] -= 2.0 * velocity[0];
+    if (coulomb_) raw[0] += stage.root[c] - rounding_;
+    rows.col(column).segment<3>(nv_ + 3 * c) = stage.firm.segment<3>(3 * c).cwiseProduct(raw);
+  }
 }
 
 // By the ground's slope: forces, the arms to the lowest points, and the directions that gap and sliding have.
@@ -155,7 +175,7 @@ inline void WindowKernel::add_touch(const Stage &stage, std::size_t c, std::size
                                     const stage_math::Vector2 &slip, Rows &rows) const {
   double head = (gap + kept_ * stage.deepens[c] * before) / (dt_ * mu_);
   if (coulomb_) head += stage.velocity.segment<2>(3 * c + 1).dot(slip) / stage.root[c];
-  rows(nv_ + 3 * c, column) += scale_[0] * head;
-  rows(nv_ + 3 * c + 1, column) += scale_[1] * slip[0];
-  rows(nv_ + 3 * c + 2, column) += scale_[2] * slip[1];
+  rows(nv_ + 3 * c, column) += stage.firm[3 * c] * head;
+  rows(nv_ + 3 * c + 1, column) += stage.firm[3 * c + 1] * slip[0];
+  rows(nv_ + 3 * c + 2, column) += stage.firm[3 * c + 2] * slip[1];
 }

@@ -72,9 +72,9 @@ class WindowKernel::ContactFit {
       const Vector3 here = at.w.segment<3>(3 * c);
       force_.segment<3>(3 * c) =
           robot_.per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing_).value);
-      at.gap.segment<3>(3 * c) = robot_.scale_.cwiseProduct(
+      at.gap.segment<3>(3 * c) = stage_->firm.segment<3>(3 * c).cwiseProduct(
           stage_->velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing_).value);
-      at.gap[3 * c] += robot_.scale_[0] * robot_.give_ * force_[3 * c];
+      at.gap[3 * c] += stage_->firm[3 * c] * robot_.give_ * force_[3 * c];
     }
     at.slope = linear_;
     at.slope.noalias() += gram_ * force_;
@@ -86,8 +86,8 @@ class WindowKernel::ContactFit {
     for (std::size_t c = 0; c < robot_.nc_; ++c) {
       const Vector3 here = at.w.segment<3>(3 * c);
       by_force_[c] = -(robot_.per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing_).slope);
-      by_gap_[c] = robot_.scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing_).slope;
-      by_gap_[c].row(0) -= robot_.scale_[0] * robot_.give_ * by_force_[c].row(0);
+      by_gap_[c] = stage_->firm.segment<3>(3 * c).asDiagonal() * stage_math::smooth_projection(here, smoothing_).slope;
+      by_gap_[c].row(0) -= stage_->firm[3 * c] * robot_.give_ * by_force_[c].row(0);
       step_.segment<3>(3 * c) = by_force_[c].transpose() * at.slope.segment<3>(3 * c) -
                                 by_gap_[c].transpose() * at.gap.segment<3>(3 * c);
       for (std::size_t d = 0; d <= c; ++d)

@@ -20,21 +20,19 @@ class WindowKernel : public FloatingModel {
   using Configurations = In<double, nb::ndim<2>>;
   using Variables = In<double, nb::shape<-1, -1, 3>>;
 
-  // axes: of the level ground; contact: dt, friction, impulse scale, rounding of |v_t|, whether Coulomb's, three scales
-  // of velocity; rest: joint speed within which Coulomb friction turns over.
+  // axes: of the level ground; contact: dt, impulse scale, rounding of |v_t|, whether Coulomb's, scales of gap and of
+  // sliding velocity; rest: joint speed within which Coulomb friction turns over.
   WindowKernel(In<int64_t, nb::ndim<1>> parents, In<double, nb::shape<-1, 3, 3>> rotation,
                In<double, nb::shape<-1, 3>> translation, In<double, nb::shape<-1, 3>> axis,
                In<bool, nb::ndim<1>> revolute, In<double, nb::shape<3>> gravity, In<int64_t, nb::ndim<1>> contact_bodies,
                In<double, nb::shape<-1, 3>> contact_offsets, In<double, nb::shape<3, 3>> axes,
-               In<double, nb::ndim<1>> radii, double height, In<double, nb::shape<8>> contact, double rest)
+               In<double, nb::ndim<1>> radii, double height, In<double, nb::shape<6>> contact, double rest)
       : FloatingModel(parents, rotation, translation, axis, revolute, gravity, contact_bodies, contact_offsets),
         n_(parents.shape(0)), nv_(model_.nv), nc_(contacts_.size()), level_(MapOf<RowMajor3>(axes.data())),
         radii_(MapOf<Vector>(radii.data(), radii.shape(0))), level_height_(height), dt_(contact.data()[0]),
-        mu_(contact.data()[1]), rounding_(contact.data()[3]), coulomb_(contact.data()[4] > 0.0),
-        scale_(MapOf<Vector3>(contact.data() + 5)), rest_(rest) {
+        rounding_(contact.data()[2]), coulomb_(contact.data()[3] > 0.0), per_gap_(contact.data()[4]), rest_(rest),
+        scale_(Vector3::Constant(contact.data()[5])), per_force_(Vector3::Constant(1.0 / (contact.data()[1] * dt_))) {
     require(radii.shape(0) == nc_, "constants do not fit the robot");
-    const double impulse = contact.data()[2] * dt_;
-    per_force_ = Vector3(1.0 / (impulse * mu_), 1.0 / impulse, 1.0 / impulse);
   }
 
   // The robot and the ground as the unknown constants have them (kernel/window.py).
@@ -43,15 +41,17 @@ class WindowKernel : public FloatingModel {
         : inertia(nb::cast<decltype(inertia)>(from[0])), offsets(nb::cast<decltype(offsets)>(from[1])),
           friction(nb::cast<decltype(friction)>(from[2])), ground(nb::cast<decltype(ground)>(from[3])),
           smoothing(nb::cast<double>(from[4])), torque(nb::cast<Configurations>(from[5])),
-          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])) {}
+          scale(nb::cast<Configurations>(from[6])), force_sigma(nb::cast<double>(from[7])),
+          firmness(nb::cast<decltype(firmness)>(from[8])) {}
 
     In<double, nb::shape<-1, 10>> inertia;
     In<double, nb::shape<-1, 3>> offsets;
     In<double, nb::shape<4, -1>> friction;
-    In<double, nb::shape<5>> ground;
+    In<double, nb::shape<6>> ground;
     double smoothing;
     Configurations torque, scale;
     double force_sigma;
+    In<double, nb::shape<-1, -1, 2>> firmness;
   };
 
   // Where the derivatives by the constants go, and what they need (kernel/window.py).
@@ -65,11 +65,11 @@ class WindowKernel : public FloatingModel {
 
     In<int64_t, nb::ndim<1>> bodies;
     In<double, nb::shape<-1, 10, 10>> slopes;
-    In<int64_t, nb::shape<9>> at;
+    In<int64_t, nb::shape<10>> at;
     In<int64_t, nb::ndim<1>> foot;
     Configurations shares;
     In<double, nb::ndim<1>> factor, limits, weight, rotors;
-    std::size_t count() const { return at.data()[8]; }
+    std::size_t count() const { return at.data()[9]; }
     int64_t height() const { return at.data()[0]; }
     int64_t tilt() const { return at.data()[1]; }
     int64_t feet() const { return at.data()[2]; }
@@ -78,6 +78,7 @@ class WindowKernel : public FloatingModel {
     int64_t masses() const { return at.data()[5]; }
     int64_t give() const { return at.data()[6]; }
     int64_t lag() const { return at.data()[7]; }
+    int64_t friction() const { return at.data()[8]; }
   };
 
   // (K, rows) residual of inner stages, and the motion that sensors need.
@@ -133,7 +134,7 @@ class WindowKernel : public FloatingModel {
         double *rows_stage = stage_data + k * m * 3 * nv_;
         dynamics_by_stage(q, motion, k, stage, terms, rows_stage);
         Rows(rows_stage + nv_ * 3 * nv_, nl, 3 * nv_, Eigen::OuterStride<>(3 * nv_)) = stage.touching;
-        constant_columns(motion, k, stage, around, columns, out_data + k * m, parameter_data + k * m * p);
+        constant_columns(motion, k, stage, around, columns, here, out_data + k * m, parameter_data + k * m * p);
         write_local(stage, here, around.smoothing, local_data + k * m * nl);
         if (curved) write_curvature(stage, here, around.smoothing, out_data + k * m, curvature_data + k * nl * nl);
       }
@@ -160,7 +161,9 @@ class WindowKernel : public FloatingModel {
   // What is needed of one stage: whitened but for z, force and rigid.
   struct Stage {
     explicit Stage(const WindowKernel &robot);
-    Vector scale, rigid, wanted, velocity, force, root;
+    Vector scale, rigid, wanted, velocity;
+    Vector firm;  // whitening of the velocity
+    Vector force, root;
     Vector depth, deepens;  // of the contacts a stage before, and its derivative by their gaps
     Matrix columns;
     RowMajor touching;
@@ -189,7 +192,8 @@ class WindowKernel : public FloatingModel {
   void dynamics_by_stage(const Configurations &q, const Motion &motion, std::size_t k, const Stage &stage, Terms &terms,
                          double *out);
   void constant_columns(const Motion &motion, std::size_t k, const Stage &stage, const Surroundings &around,
-                        const Columns &columns, const double *residual, double *out);
+                        const Columns &columns, const double *w, const double *residual, double *out);
+  void add_friction(const Stage &stage, const double *w, double smoothing, std::size_t column, Rows &rows) const;
   void add_tilt(const Motion &motion, std::size_t k, const Stage &stage, std::size_t first, Rows &rows) const;
   void add_feet(const Motion &motion, std::size_t k, const Stage &stage, const Columns &columns, Rows &rows) const;
   double gap(const Motion &motion, std::size_t k, std::size_t c) const;
@@ -201,13 +205,13 @@ class WindowKernel : public FloatingModel {
   std::size_t n_, nv_, nc_;
   Matrix3 level_;
   Vector radii_;
-  double level_height_, dt_, mu_, rounding_;
+  double level_height_, dt_, rounding_;
   bool coulomb_;
+  double per_gap_, rest_;
+  // Of the present call; of the first two, normal components.
   Vector3 scale_, per_force_;
-  double rest_;
-  // Of the present call.
   Matrix3 axes_, axes_slope_[2];
-  double plane_height_, force_sigma_, compliance_, kept_, kept_slope_;
+  double mu_, plane_height_, force_sigma_, compliance_, kept_, kept_slope_;
   double give_;  // of z by a force, at once
   RowMajor friction_;
   std::mutex mutex_;

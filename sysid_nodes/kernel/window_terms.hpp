@@ -11,7 +11,8 @@ inline WindowKernel::Motion::Motion(const WindowKernel &robot, std::size_t stage
       angular(stages * robot.nc_, Rows3::Zero(3, robot.nv_)) {}
 
 inline WindowKernel::Stage::Stage(const WindowKernel &robot)
-    : scale(robot.nv_), rigid(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), force(3 * robot.nc_), root(robot.nc_),
+    : scale(robot.nv_), rigid(robot.nv_), wanted(robot.nv_), velocity(3 * robot.nc_), firm(3 * robot.nc_), force(3 * robot.nc_),
+      root(robot.nc_),
       depth(robot.nc_), deepens(robot.nc_), columns(robot.nv_, 3 * robot.nc_), touching(3 * robot.nc_, 3 * robot.nv_) {}
 
 inline WindowKernel::Terms::Terms(const WindowKernel &robot)
@@ -82,6 +83,8 @@ inline void WindowKernel::wanted(const Configurations &q, const Motion &motion, 
     const std::size_t at = (k + 1) * nc_ + c;
     const Rows3 lowest = axes_ * (motion.linear[at] - stage_math::skew(arm(c)) * motion.angular[at]);
     stage.columns.middleCols<3>(3 * c) = -(stage.scale.asDiagonal() * lowest.transpose());
+    const double *firmness = around.firmness.data() + 2 * (k * nc_ + c);
+    stage.firm.segment<3>(3 * c) = scale_.cwiseProduct(Vector3(firmness[0], firmness[1], firmness[1]));
   }
 }
 
@@ -135,9 +138,9 @@ inline void WindowKernel::touch(const Motion &motion, std::size_t k, bool deriva
       head.setZero();
     head.head(nv_) += kept_ * stage.deepens[c] / (dt_ * mu_) * axes_.row(0) * motion.linear[previous];
     head.segment(nv_, nv_) += axes_.row(0) * motion.linear[own] / (dt_ * mu_);
-    head *= scale_[0];
-    slide.row(0) *= scale_[1];
-    slide.row(1) *= scale_[2];
+    head *= stage.firm[3 * c];
+    slide.row(0) *= stage.firm[3 * c + 1];
+    slide.row(1) *= stage.firm[3 * c + 2];
   }
 }
 
@@ -148,8 +151,9 @@ inline void WindowKernel::write_residual(Stage &stage, const double *w, double s
     stage.force.segment<3>(3 * c) =
         per_force_.cwiseProduct(stage_math::smooth_projection(-here, smoothing).value);
     all.segment<3>(nv_ + 3 * c) =
-        scale_.cwiseProduct(stage.velocity.segment<3>(3 * c) - stage_math::smooth_projection(here, smoothing).value);
-    all[nv_ + 3 * c] += scale_[0] * give_ * stage.force[3 * c];
+        stage.firm.segment<3>(3 * c).cwiseProduct(stage.velocity.segment<3>(3 * c) -
+                                                  stage_math::smooth_projection(here, smoothing).value);
+    all[nv_ + 3 * c] += stage.firm[3 * c] * give_ * stage.force[3 * c];
   }
   all.head(nv_) = stage.wanted + stage.columns * stage.force;
   all.tail(3 * nc_) = stage.force / force_sigma_;
@@ -229,8 +233,8 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
     const Matrix3 by_force = -(per_force_.asDiagonal() * stage_math::smooth_projection(-here, smoothing).slope);
     all.block(0, 3 * c, nv_, 3) = stage.columns.middleCols<3>(3 * c) * by_force;
     all.block<3, 3>(nv_ + 3 * c, 3 * c) =
-        -(scale_.asDiagonal() * stage_math::smooth_projection(here, smoothing).slope);
-    all.block<1, 3>(nv_ + 3 * c, 3 * c) += scale_[0] * give_ * by_force.row(0);
+        -(stage.firm.segment<3>(3 * c).asDiagonal() * stage_math::smooth_projection(here, smoothing).slope);
+    all.block<1, 3>(nv_ + 3 * c, 3 * c) += stage.firm[3 * c] * give_ * by_force.row(0);
     all.block<3, 3>(nv_ + 3 * (nc_ + c), 3 * c) = by_force / force_sigma_;
   }
 }
@@ -247,8 +251,8 @@ inline void WindowKernel::write_curvature(const Stage &stage, const double *w, d
     const Vector3 moved = all.segment<3>(nv_ + 3 * c);
     Vector3 by_force = stage.columns.middleCols<3>(3 * c).transpose() * all.head(nv_);
     by_force += all.segment<3>(nv_ + nl + 3 * c) / force_sigma_;
-    by_force[0] += scale_[0] * give_ * moved[0];
-    const Vector3 u = per_force_.cwiseProduct(by_force) - scale_.cwiseProduct(moved);
+    by_force[0] += stage.firm[3 * c] * give_ * moved[0];
+    const Vector3 u = per_force_.cwiseProduct(by_force) - stage.firm.segment<3>(3 * c).cwiseProduct(moved);
     Matrix3 turned;
     for (int j = 0; j < 3; ++j) {
       Vector3 after = MapOf<Vector3>(w + 3 * c), before = after;

@@ -110,6 +110,7 @@ class ContactEstimate:
         force: (N, nc, 3) on the robot, in the world [N].
         covariance: (N, nc, 3, 3) of each force [N2].
         on_ground: (N, nc) whether the normal force exceeds the threshold.
+        friction: coefficient of the ground.
     """
 
     names: tuple[str, ...]
@@ -118,6 +119,7 @@ class ContactEstimate:
     force: Array
     covariance: Array
     on_ground: npt.NDArray[np.bool_]
+    friction: float
 
     @property
     def observed(self) -> bool:
@@ -141,6 +143,29 @@ class OutsideWrench:
 
     wrench: Array
     sigma: Array
+
+
+@dataclass(frozen=True)
+class UntoldEffect:
+    """Something that the model has no unknown for, and that residuals show.
+
+    Attributes:
+        name: what it is.
+        size: of its clearest part, without a sign.
+        sigma: one standard deviation, with what honest logs show and a quarter of the size, which is of first order.
+        unit: of both; 1 of a share.
+    """
+
+    name: str
+    size: float
+    sigma: float
+    unit: str
+
+    @property
+    def sentence(self) -> str:
+        """In a few words."""
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return f"the residuals look like {self.name}: {self.size:.2g} +- {self.sigma:.1g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -177,6 +202,7 @@ class PrimeEstimate:
         iterations: of the solver.
         solve_time: wall time [s], zero without a clock.
         outside: force and moment on the base from outside, if asked for.
+        untold: what the model leaves out and a whole log's residuals show most clearly, if anything.
         prior_mean, prior_sigma: (p,) of the constant unknowns.
     """
 
@@ -197,6 +223,7 @@ class PrimeEstimate:
     iterations: int
     solve_time: float
     outside: OutsideWrench | None = None
+    untold: UntoldEffect | None = None
     prior_mean: Array = field(default_factory=lambda: np.zeros(0))
     prior_sigma: Array = field(default_factory=lambda: np.zeros(0))
 

@@ -151,6 +151,8 @@ class Simulations(DrivenSimulations):
         self._mass, self._centre, self._moments, self._axes = (batch.expand(name) for name in bodies)
         self._friction, self._reference = batch.expand("pair_friction"), batch.expand("pair_solref")
         self._loss, self._ids = batch.expand("dof_frictionloss"), np.arange(0)
+        self._bodies: tuple[int, ...] = ()
+        self._inertia = np.empty((capacity, 0, 10))
 
     def _begin(self, variants: Variants, which: IntArray, start: Array) -> None:
         self._ids = ids = np.arange(len(start))
@@ -168,14 +170,25 @@ class Simulations(DrivenSimulations):
         self._batch.step(self._ids)
 
     def _set_model(self, variants: Variants, which: IntArray, ids: IntArray) -> None:
-        bodies = np.array(variants.bodies, dtype=np.intp) + 1  # MuJoCo's first is the world
-        at = np.ix_(ids, bodies)
-        mass, centre, moments, axes = variants.principal
-        self._mass[at], self._centre[at] = mass[which], centre[which]
-        self._moments[at], self._axes[at] = moments[which], axes[which]
+        self._set_inertia(variants, which)
         self._loss[ids, 6:] = self._known + variants.holding[which]
         self._friction[ids, :, :2] = variants.friction[which, None, None]
         self._reference[ids, :, 0] = variants.time_constant[which, None]
+
+    def _set_inertia(self, variants: Variants, which: IntArray) -> None:
+        """Inertia of each; what follows from it costs as much as a step, and is computed only where that is another."""
+        wanted = variants.inertia[which]
+        if self._bodies != variants.bodies:
+            self._bodies, self._inertia = variants.bodies, np.full((self.capacity, *wanted.shape[1:]), np.nan)
+        ids = np.flatnonzero((self._inertia[: len(which)] != wanted).any(axis=(1, 2)))
+        if not len(ids):
+            return
+        self._inertia[ids] = wanted[ids]
+        at = np.ix_(ids, np.array(variants.bodies, dtype=np.intp) + 1)  # MuJoCo's first is the world
+        for field, values in zip(
+            (self._mass, self._centre, self._moments, self._axes), variants.principal, strict=True
+        ):
+            field[at] = values[which[ids]]
         self._batch.set_const(ids)
 
 

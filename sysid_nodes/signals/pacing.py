@@ -133,8 +133,9 @@ class Pacer:
         if not self.slowed:
             return ""
         full, now = self._paces[0], self.pace
+        rarer = f" every {now.hop} steps instead of {full.hop}" if now.hop > full.hop else ""
         shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
-        return f"the machine cannot keep up: a solve every {now.hop} steps instead of {full.hop}{shorter}"
+        return f"the machine cannot keep up: a solve{rarer}{shorter}"
 
     def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True, steps: int = 0) -> Pace:
         """Takes note of a solve and returns the pace from now on.

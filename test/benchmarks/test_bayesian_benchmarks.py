@@ -13,6 +13,7 @@ from shared.quick_and_slow import mark_slow
 from benchmarks import (
     bayesian_changes,
     bayesian_coverage,
+    bayesian_excitation,
     bayesian_loops,
     bayesian_real,
     bayesian_speed,
@@ -62,6 +63,12 @@ def test_a_minimum_is_near_after_few_iterations(leg_name: str, seed: int) -> Non
 def test_speed(tmp_path: Path) -> None:
     assert bayesian_speed.main(["--stages", "30", "60", "--whole", "60", "--windows", "--out", str(tmp_path)]) == 0
     assert "98 constants" in only_report(tmp_path)
+
+
+@pytest.mark.slow
+def test_excitation(tmp_path: Path) -> None:
+    assert bayesian_excitation.main(["--arms", "1", "--duration", "3", "--out", str(tmp_path)]) == 0
+    assert "| links | 1 of 1 |" in only_report(tmp_path)
 
 
 def test_real_logs_that_are_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

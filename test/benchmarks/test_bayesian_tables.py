@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,18 @@ def test_standing_legs_are_closed_near_their_readings() -> None:
     q, torque, _ = readings(own, truth, 1e-4, 1)
     log = bench_log(own, q, torque, None)
     assert np.abs(initial_positions(mechanism, log) - truth.q[::10][: log.stages]).max() < 2e-3
+
+
+def test_a_method_that_takes_too_long_is_ended_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(*_: object) -> dict[str, Any]:
+        while True:
+            pass
+
+    monkeypatch.setitem(bayesian_trial.METHODS, "FDDP", hang)
+    monkeypatch.setitem(bayesian_trial.METHODS, "energy", lambda *_: {"errors": [0.1, 0.2, 0.3]})
+    found = [bayesian_trial.trial("pendulum", 1, 0.1, 3e-4, method, limit=1.0) for method in ("FDDP", "energy")]
+    assert found[0]["why"] == "over 1 s of CPU" and np.isnan(found[0]["errors"]).all()
+    assert found[1]["errors"] == [0.1, 0.2, 0.3]
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ from benchmarks.peers.paper_dynamics import PaperDynamics
 from benchmarks.prime_log import SCENARIOS, Scenario, simulated_config
 from benchmarks.prime_scaling import Lap, growth
 from benchmarks.prime_world import draw
-from benchmarks.prime_world_trial import described
+from benchmarks.prime_world_trial import World, described, judge, walk
+from benchmarks.prime_world_untold import UNTOLD, Untold, disturb, spoil, untold
 from sysid_nodes.robots import load_robot
+from sysid_nodes.simulation.legged import ImuReading, JointReading, LeggedRobotSim, LeggedSimulationConfig, PoseReading
 from sysid_nodes.simulation.legged.programme import standing_configuration
 from sysid_nodes.systems.prime import build_model
 
@@ -144,3 +147,45 @@ def test_fddp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert prime_peers.main(arguments) == 0
     assert "Where FDDP's time goes" in only_report(tmp_path)
+
+
+def test_untold_effects_of_a_short_run() -> None:
+    """Forces act on the base; readings are spoilt where they are said to be, and only there."""
+    config = LeggedSimulationConfig(motion="sway")
+    plain, held = (LeggedRobotSim(config, np.random.default_rng(1)) for _ in range(2))
+    disturb(held, Untold(side=(0.0, 20.0, 0.0), swing=1.0), config.tick)
+    readings = list(plain.run(1.3))
+    for _ in held.run(1.3):
+        pass
+    assert held.last.other_mean[1] > 15.0 > abs(plain.last.other_mean[1])
+    effects = Untold(lag=0.01, gyroscope=0.1, markers=(0.01, 0.0, 0.0))
+    pairs = list(zip(readings, spoil(readings, effects), strict=True))
+    joints = [(old, new) for old, new in pairs if isinstance(old, JointReading) and isinstance(new, JointReading)]
+    np.testing.assert_allclose(joints[100][1].effort, joints[105][0].effort, atol=1e-9)  # 2 ms apart
+    np.testing.assert_array_equal(joints[100][1].position, joints[100][0].position)
+    imu = [(old, new) for old, new in pairs if isinstance(old, ImuReading) and isinstance(new, ImuReading)]
+    np.testing.assert_allclose(imu[7][1].gyro, 1.1 * imu[7][0].gyro)
+    poses = [(old, new) for old, new in pairs if isinstance(old, PoseReading) and isinstance(new, PoseReading)]
+    np.testing.assert_array_equal(poses[0][0].position, poses[0][1].position)
+    assert np.linalg.norm(poses[-1][1].position - poses[-1][0].position) == pytest.approx(0.01)
+
+
+def test_untold_effects_are_drawn() -> None:
+    for effect in UNTOLD:
+        assert untold(effect, 3) == untold(effect, 3) != Untold()
+        assert untold(effect, 3) != untold(effect, 4)
+
+
+@pytest.mark.parametrize(
+    ("effect", "named"),
+    [
+        (Untold(cable=(50.0, 50.0)), r"a cable or a spring from outside: (4\d|5\d) "),
+        (Untold(swing=1.0), r"a load that swings: (0\.[6-9]\d*|1\.[0-4]\d*|1) "),
+    ],
+)
+def test_untold_effect_is_named_with_its_size(effect: Untold, named: str) -> None:
+    """A fifth of a spring's stiffness, two fifths of a mass, whose rate is one of six, are other unknowns' share."""
+    world = World(untold=effect, duration=3.0)
+    found = judge(world, walk(world, 11), 11, "batch")
+    assert found["status"] == "DOUBTFUL"
+    assert re.search(named, found["message"]), found["message"]

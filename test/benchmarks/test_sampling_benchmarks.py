@@ -68,6 +68,15 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     assert "39 of 40 robots. seed 40: chance: the robot falls." in text
     (mean,) = (line for line in text.splitlines() if line.startswith("| geometric mean"))
     assert float(mean.split("|")[2]) == pytest.approx(0.25, rel=0.3)
+    (middle,) = (line for line in text.splitlines() if line.startswith("| the same, of the median robot"))
+    assert float(middle.split("|")[2]) == pytest.approx(0.25, rel=0.6), "of 39 robots"
+    (whole,) = (line for line in text.splitlines() if line.startswith("| all |"))
+    assert [float(cell) for cell in whole.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.1)
+    (within,) = (line for line in text.splitlines() if line.startswith("| root mean square of all"))
+    assert [float(cell) for cell in within.split("|")[2:5]] == pytest.approx([1.0, 1.0, 2.0], rel=0.1)
+    held = [line.split("|")[2:5] for line in text.splitlines() if " of 39" in line]
+    shares = np.array([[int(cell.split()[0]) / 39 for cell in row] for row in held])
+    assert shares.mean(axis=0) == pytest.approx([0.95, 0.95, 0.673], abs=0.08), "390 errors each, of normal ones"
     (ratio,) = (line for line in text.splitlines() if line.startswith("| median"))
     assert [float(word) for word in ratio.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.15)
 

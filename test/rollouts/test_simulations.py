@@ -109,6 +109,27 @@ def test_results_do_not_depend_on_what_was_simulated_before_nor_on_the_recorded_
     np.testing.assert_array_equal(simulations.run(varied, replace(job, every=5)), first[:, 4::5])
 
 
+def test_what_follows_from_inertia_is_computed_where_it_is_another_than_in_the_run_before(simulations, monkeypatch):
+    """Of other bodies too; it costs as much as a step."""
+    rng, asked = np.random.default_rng(4), []
+    varied, job = variants(rng, 3), work(rng, 3)
+    simulations.run(varied, job)
+    plain = simulations._batch.set_const
+    stand_in = SimpleNamespace(
+        set_const=lambda ids: (asked.append(ids.tolist()), plain(ids)), step=simulations._batch.step
+    )
+    monkeypatch.setattr(simulations, "_batch", stand_in)
+    first = simulations.run(varied, job)
+    assert not asked
+    simulations.run(replace(varied, friction=varied.friction + 0.1), job)
+    assert not asked
+    simulations.run(varied, replace(job, variant=job.variant[[0, 2, 2]]))
+    assert asked == [[1]]
+    simulations.run(replace(varied, bodies=varied.bodies[::-1]), job)
+    assert asked[1:] == [[0, 1, 2]]
+    np.testing.assert_array_equal(simulations.run(varied, job), first)
+
+
 def test_processes_give_the_same_numbers(simulations):
     rng = np.random.default_rng(2)
     varied, job = variants(rng, 3), work(rng, 3)

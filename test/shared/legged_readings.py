@@ -131,6 +131,7 @@ def still(robot: Robot, times: np.ndarray, status: EstimateStatus = EstimateStat
             force,
             np.broadcast_to(np.diag([1.0, 4.0, 9.0]), (stages, nc, 3, 3)),
             np.broadcast_to(np.arange(nc) == 0, (stages, nc)),
+            0.8,
         ),
         bodies=(BodyEstimate("base", theta, np.diag(np.full(10, 1e-4)), theta),),
         parameter_names=(),

@@ -105,6 +105,14 @@ def test_one_that_cannot_keep_up_at_all_skips_and_says_so() -> None:
     assert "cannot keep up" in machine.pacer.finding
 
 
+def test_of_a_pace_only_what_is_less_is_told() -> None:
+    """A Go2's solves come every 8 steps anyway; "every 8 steps instead of 8" was said of them."""
+    pacer = Pacer(PacingConfig(max_lag=0.4, hop=8, most_hop=8), WINDOW, DT)
+    pacer.note_solve(1.0, 0.24, 0.1)
+    pacer.watch(0.17, ahead=True)
+    assert pacer.finding == f"the machine cannot keep up: a solve over 10 stages instead of {WINDOW}"
+
+
 def test_skipping_goes_on_until_the_lag_is_small() -> None:
     pacer = Pacer(PacingConfig(max_lag=0.4), WINDOW, DT)
     assert [pacer.watch(lag) for lag in (0.3, 0.41, 0.3, 0.11, 0.09, 0.3)] == [False, True, True, True, False, False]

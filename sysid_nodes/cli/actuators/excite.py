@@ -12,11 +12,13 @@ links or torques: hang a legged robot up, and clear an arm's surroundings, or gi
 motion with --certified. Then the motion begins at --middle, and obstacles, limits, torques and the arm itself are kept
 clear for all models that the file allows; --set takes duration, rate and any key of that file.
 kind=optimal looks for the motion that leaves the least unknown of `parameters`, the chirp if nothing is better.
+kind=links looks for the motion that tells links, friction and rotors of an arm best, within its torque limits.
 Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
 
 examples:
   sysid excite --robot go2 --out chirp
   sysid excite --robot kinova_gen3 --set kind=optimal --set duration=30 --set last=2 --out gen3
+  sysid excite --robot panda --middle=0,-0.3,0,-1.8,0,1.6,0.6 --set kind=links --set amplitude=0.6 --out panda
   sysid excite --certified config/kinova_gen3_certified.yaml --middle=0,0.5,0,1,0,1,0 --out gen3
   sysid excite --urdf my.urdf --middle=0,0.8,-1.6 --set kind=fourier --set amplitude=0.2 --out mine
 """
@@ -35,6 +37,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import load_robot
 from sysid_nodes.systems.actuators.excitation import ExcitationConfig, excite
+from sysid_nodes.systems.actuators.link_excitation import excite_links
 from sysid_nodes.systems.actuators.optimal_excitation import excite_best
 
 
@@ -48,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--middle", metavar="Q,Q,...", help="posture to move about [rad]; default: middle of limits")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", dest="settings", action="append", default=[],
-        help="kind (chirp, fourier, optimal), duration, rate, first, last, amplitude, share, rest, draws, seed, "
+        help="kind (chirp, fourier, optimal, links), duration, rate, first, last, amplitude, share, rest, draws, seed, "
         "parameters, stiffness, damping",
     )  # fmt: skip
 
@@ -77,7 +80,8 @@ def run(args: argparse.Namespace) -> int:
             source="command line",
         )
         about, kind = middle(args.middle, robot), config.kind
-        motion = excite_best(config, robot, about) if kind == "optimal" else excite(config, robot.limits, about)
+        best = {"optimal": excite_best, "links": excite_links}.get(kind)
+        motion = best(config, robot, about) if best else excite(config, robot.limits, about)
     write_whole(out, robot, motion, certified)
     worst = int(np.argmax(motion.condition))
     sys.stdout.write(

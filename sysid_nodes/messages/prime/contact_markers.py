@@ -60,7 +60,7 @@ def contact_marker_fields(update: PrimeUpdate, normal: Array) -> Fields:
     head = header(update.t, update.frames.world)
     colour = COLOURS[update.judgement.status]
     markers: list[Fields] = []
-    cone = _cone_points(tuple(normal.tolist()), update.friction)
+    cone = _cone_points(tuple(normal.tolist()), update.estimate.contacts.friction)
     for index in range(len(found.names)):
         point, force, touches = found.position[k, index], found.force[k, index], bool(found.on_ground[k, index])
         known = touches and bool(np.isfinite(force).all())

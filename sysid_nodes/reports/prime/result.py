@@ -98,9 +98,11 @@ def _constants(session: PrimeSession) -> list[dict[str, Any]]:
     estimate = session.estimate
     assert estimate is not None
     sigma = np.sqrt(session.judgement.inflation * np.diag(estimate.parameter_covariance))
-    rows = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, sigma, strict=True)
+    told = sigma <= session.config.prime.inertia.observed * estimate.prior_sigma
+    rows = zip(estimate.parameter_names, estimate.parameter_units, estimate.parameters, sigma, told, strict=True)
     return [
-        {"name": name, "unit": unit, "estimate": number(value), "sigma": number(s)} for name, unit, value, s in rows
+        {"name": name, "unit": unit, "estimate": number(value), "sigma": number(s), "observed": bool(seen)}
+        for name, unit, value, s, seen in rows
     ]
 
 

@@ -44,6 +44,7 @@ PRIME_FIELDS = (
     Field("constants[].unit", "string"),
     Field("constants[].estimate", "number or null"),
     Field("constants[].sigma", "number or null"),
+    Field("constants[].observed", "boolean"),
     Field("samples", "object"),
     Field("samples.used", "integer"),
     Field("samples.rejected", "counts by stream"),

@@ -151,6 +151,5 @@ def solve_batch(
     trust.note_used(steps)
     judgement = trust.judge(estimate, findings, "", float(steps.times[-1]))
     session.conclude(estimate, judgement)
-    friction = config.prime.contact.friction
     inner = range(1, len(estimate.t) - 1)
-    return PrimeUpdate(estimate, inner, judgement, 0.0, float(estimate.t[-1]), friction, session.frames), left
+    return PrimeUpdate(estimate, inner, judgement, 0.0, float(estimate.t[-1]), session.frames), left

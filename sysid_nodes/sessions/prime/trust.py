@@ -17,11 +17,11 @@ from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
 from sysid_nodes.systems.prime.initialisation import BASE_STREAMS
 
-CONSISTENCY, OVERLOAD, SOLVER = "consistency", "overload", "solver"
+CONSISTENCY, UNTOLD, OVERLOAD, SOLVER = "consistency", "untold", "overload", "solver"
 """Kinds of findings that are not about a stream's transport."""
 
 _JOINTS = "joint_position"
-_WRONG = (FALLEN, StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY)
+_WRONG = (FALLEN, StreamFault.STUCK, StreamFault.CLOCK, StreamFault.OFFSET, CONSISTENCY, UNTOLD)
 """Faults of readings that were used, and of what they are used for."""
 
 _CONTACT, _PRIOR = "contact", "prior"
@@ -122,6 +122,9 @@ class Trust:
         excesses = {} if estimate is None else self._excesses(estimate)
         misfits = [] if estimate is None else self._misfits(estimate, excesses, now)
         findings = [*misfits, *streams]
+        if estimate is not None and estimate.untold is not None:
+            effect = estimate.untold
+            findings.append(Finding(UNTOLD, effect.name, now, effect.sentence))
         findings.sort(key=_gravity)
         if overload:
             findings.append(Finding(OVERLOAD, "machine", now, overload))
@@ -192,5 +195,6 @@ def _gravity(finding: Finding) -> int:
         StreamFault.CLOCK,
         StreamFault.OFFSET,
         CONSISTENCY,
+        UNTOLD,
     )
     return order.index(finding.kind) if finding.kind in order else len(order)

@@ -36,7 +36,6 @@ class PrimeUpdate:
         stages: indices of the stages that are published, all that have not been before, the newest last.
         lag: age of the newest stage when the solve has ended, by the sensors' clock [s].
         newest: time that the sensors have reached [s].
-        friction: coefficient that the contact model assumes.
         frames: that it is expressed in.
     """
 
@@ -45,7 +44,6 @@ class PrimeUpdate:
     judgement: PrimeJudgement
     lag: float
     newest: float
-    friction: float
     frames: Frames = Frames()
 
     @property

@@ -71,13 +71,14 @@ class Factor:
         stage = stage.reshape(layout.stages, layout.size)
         return Step(stage, parameter, self._local_step(stage, parameter))
 
-    def covariances_with(self, stage: int) -> tuple[Array, Array]:
-        """(T + 1, n, n) covariances of all stages with one of them, (p, n) of the parameters with it."""
+    def covariances_with(self, *asked: int) -> tuple[Array, Array]:
+        """(T + 1, n, s n) covariances of all stages with s of them, (p, s n) of the parameters with these."""
         layout = self.equations.layout
-        rows = np.zeros((layout.stages, layout.size, layout.size))
-        rows[stage] = np.eye(layout.size)
-        rows = self._solve_band(rows, stage, transposed=False)
-        flat = rows.reshape(-1, layout.size)
+        rows = np.zeros((layout.stages, layout.size, len(asked), layout.size))
+        for i, stage in enumerate(asked):
+            rows[stage, :, i] = np.eye(layout.size)
+        rows = self._solve_band(rows.reshape(*rows.shape[:2], -1), min(asked), transposed=False)
+        flat = rows.reshape(-1, rows.shape[2])
         parameter = -(self.border.T @ flat)
         if layout.parameters:
             parameter = lapack.dpotrs(self.corner, parameter, lower=1)[0]

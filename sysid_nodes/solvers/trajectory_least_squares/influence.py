@@ -8,7 +8,7 @@ Welsch, Regression diagnostics, 1980). A row's leverage P_ii says how much of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,11 +165,11 @@ def parameter_gains(groups: Sequence[Blocks], factor: Factor, found: Posterior) 
         factor: undamped.
         found: its posterior, all stages covered.
     """
-    return gains(groups, factor, found.stage_parameter, found.parameter)
+    return list(gains(groups, factor, found.stage_parameter, found.parameter))
 
 
-def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_parameter: Array) -> list[Array]:
-    """(B, m, c) for every group: c unknowns err by minus the sum of gain times noise, to first order.
+def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_parameter: Array) -> Iterator[Array]:
+    """(B, m, c) for every group, one at a time: c unknowns err by minus the sum of gain times noise, to first order.
 
     Args:
         groups: blocks, whether they were assembled or not.
@@ -180,7 +180,8 @@ def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_paramete
     structure, kernel = factor.equations.windows, compiled_normal_equations()
     if kernel is not None:
         known = np.ascontiguousarray(by_stage), np.ascontiguousarray(by_parameter)
-        return [_compiled_gain(kernel, reweight(blocks), factor, known) for blocks in groups]
+        yield from (_compiled_gain(kernel, reweight(blocks), factor, known) for blocks in groups)
+        return
     n, c = by_stage.shape[1:]
 
     def windows_of(first: IntArray, width: int) -> Array:
@@ -191,15 +192,13 @@ def gains(groups: Sequence[Blocks], factor: Factor, by_stage: Array, by_paramete
         reach = structure.width * n
         moved = factor.local_rows[:, :, :reach] @ windows_of(structure.local_first, structure.width)
         local = -factor.local_root.swapaxes(1, 2) @ (moved + factor.local_rows[:, :, reach:-1] @ by_parameter)
-    out = []
     for blocks in (reweight(blocks) for blocks in groups):
         gain = blocks.jacobian @ windows_of(blocks.first, blocks.jacobian.shape[2] // n)
         if blocks.parameter_jacobian is not None:
             gain = gain + blocks.parameter_jacobian @ by_parameter
         if blocks.local_jacobian is not None and blocks.local is not None:
             gain = gain + blocks.local_jacobian @ local[blocks.local]
-        out.append(np.asarray(gain))
-    return out
+        yield np.asarray(gain)
 
 
 def _compiled_gain(kernel: Any, blocks: Blocks, factor: Factor, known: tuple[Array, Array]) -> Array:

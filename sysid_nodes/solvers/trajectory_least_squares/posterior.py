@@ -64,7 +64,7 @@ def posterior(equations: NormalEquations, *, last: int | None = None, room: Fact
 
 def covariances(factor: Factor, *, last: int | None = None, local: bool = True) -> Posterior | None:
     """`posterior` from an undamped factor that is there already; local variables' are NaN where they are not wanted."""
-    if _least_pivot(factor) < _UNDETERMINED:
+    if least_pivot(factor) < _UNDETERMINED:
         return None
     stages = factor.equations.layout.stages
     begin = 0 if last is None else max(0, stages - last)
@@ -72,7 +72,7 @@ def covariances(factor: Factor, *, last: int | None = None, local: bool = True) 
     return recursion.run() if kernel is None else recursion.run_compiled(kernel)
 
 
-def _least_pivot(factor: Factor) -> float:
+def least_pivot(factor: Factor) -> float:
     """Smallest share of a coordinate's information that coordinates eliminated earlier do not use up."""
     stage, parameter, local = factor.equations.diagonals()
     j = np.arange(factor.equations.layout.size)

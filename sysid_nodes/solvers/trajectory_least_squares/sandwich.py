@@ -2,15 +2,16 @@
 """Covariances of an estimate whose noise differs from its weights: H^-1 S H^-1 with S = J' R J.
 
 The estimate minimises sum |r|^2 whatever the noise is; its error has this covariance if the noise's is R (Huber 1967;
-White 1980), and H^-1 only for R = 1. For a diagonal R the blocks that matter follow from two selected inversions, as
+White 1980), and H^-1 only for R = 1. For a diagonal R the blocks that matter follow from another selected inversion, as
 
-    ((H - eps S)^-1 - (H + eps S)^-1) / (2 eps),
+    ((H - eps S)^-1 - H^-1) / eps,
 
-which is larger than the sandwich by at most the square of eps times the largest variance, relatively. A difference of
-two inversions has the rounding of both over eps, which shows where a coordinate is known by a wide prior only. With all
-variances in [a, b] the sandwich lies between a H^-1 and b H^-1; what rounding takes out of there is put back, stage by
-stage. Half their sum is H^-1 but for the square of eps: where it is not, rounding can be as large as the sandwich, and
-that is at least H^-1.
+which is larger than the sandwich by at most eps times the largest variance, relatively: a thousandth. A difference of
+two inversions has the rounding of both over eps, which matters where a coordinate is known by a wide prior only: there
+pivots are small. Then they are those of H - eps S and H + eps S, for an eps ten times as large; their difference over
+2 eps is too large by the square alone. With all variances in [a, b] the sandwich lies between a H^-1 and b H^-1; what
+rounding takes out of there is put back, stage by stage. Half their sum is H^-1 but for the square of eps: where it is
+not, rounding can be as large as the sandwich, and that is at least H^-1.
 """
 
 from __future__ import annotations
@@ -20,49 +21,57 @@ from dataclasses import replace
 
 import numpy as np
 
-from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
+from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
-from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances, posterior
+from sysid_nodes.solvers.trajectory_least_squares.posterior import Posterior, covariances, least_pivot, posterior
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Blocks
 from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 
 _EPSILON = 1e-2
 """Largest share of a weight's change; smaller leaves more to rounding."""
 
+_SMALL = 1e-3
+"""The same where one inversion more does, which then errs by as much; and what rounding may add."""
+
+_PIVOT_ROUNDING = 2e-15
+"""Relative rounding of an inverse times its least pivot: of a walking G1, 1.9e-15."""
+
 _ROUNDED = 2.0 * _EPSILON**2
 """Share by which half the sum of both inverses misses the plain one that only rounding explains."""
 
 
 def sandwich(
-    groups: Sequence[Blocks], stated: NormalEquations, plain: Posterior, variances: Sequence[Array]
+    groups: Sequence[Blocks], factor: Factor, plain: Posterior, variances: Sequence[Array]
 ) -> Posterior | None:
     """Covariances for noise of other variances than one; None where the inversion fails.
 
+    Those of stages with parameters are NaN: nothing asks for them, and they are as large as all others together.
+
     Args:
         groups: blocks of the estimate.
-        stated: their normal equations.
-        plain: their posterior, all stages covered.
+        factor: undamped, of their normal equations.
+        plain: their posterior, all stages and local variables covered.
         variances: (B, m) of each group's whitened residuals.
     """
     largest = max((float(variance.max(initial=0.0)) for variance in variances), default=0.0)
     if not (np.isfinite(largest) and largest > 0.0):
         return None
-    epsilon = _EPSILON / largest
+    stated = factor.equations
     noise = assemble_scaled(groups, [np.sqrt(variance) for variance in variances], stated.windows, stated.layout)
-    lighter = stated.add(noise, -epsilon)
-    factor = factorise(lighter, 0.0)
-    more = None if factor is None else covariances(factor)
-    less = posterior(stated.add(noise, epsilon, room=lighter), room=factor)
-    if more is None or less is None:
+    rounds_little = _SMALL**2 * least_pivot(factor) >= _PIVOT_ROUNDING * largest
+    inverses = _two_inverses(stated, noise, _SMALL / largest, plain) if rounds_little else None
+    inverses = inverses or _two_inverses(stated, noise, _EPSILON / largest)
+    if inverses is None:
         return None
+    more, less, apart = inverses
 
     def difference(name: str) -> Array:
         found = getattr(more, name) - getattr(less, name)
-        found /= 2.0 * epsilon
+        found /= apart
         return np.asarray(found)
 
     def clipped(name: str, shape: tuple[int, ...]) -> Array:
-        mean = 0.5 * (getattr(more, name) + getattr(less, name))
+        mean = getattr(plain, name) if less is plain else 0.5 * (getattr(more, name) + getattr(less, name))
         found, mean, stated = (of.reshape(shape) for of in (difference(name), mean, getattr(plain, name)))
         return _clip_between(found, mean, stated, least, largest)
 
@@ -71,11 +80,22 @@ def sandwich(
         plain,
         parameter=clipped("parameter", (1, *plain.parameter.shape))[0],
         stage=clipped("stage", plain.stage.shape),
-        stage_parameter=difference("stage_parameter"),
+        stage_parameter=np.broadcast_to(np.nan, plain.stage_parameter.shape),
         neighbour=difference("neighbour"),
         second=difference("second"),
         local=difference("local"),
     )
+
+
+def _two_inverses(
+    stated: NormalEquations, noise: NormalEquations, epsilon: float, plain: Posterior | None = None
+) -> tuple[Posterior, Posterior, float] | None:
+    """The posterior of rows lighter by epsilon and the plain one, else of rows heavier, and by how much rows differ."""
+    lighter = stated.add(noise, -epsilon)
+    factor = factorise(lighter, 0.0)
+    more = None if factor is None else covariances(factor)
+    less = plain or posterior(stated.add(noise, epsilon, room=lighter), room=factor)
+    return None if more is None or less is None else (more, less, epsilon if plain else 2.0 * epsilon)
 
 
 def _clip_between(found: Array, mean: Array, plain: Array, least: float, largest: float) -> Array:

@@ -5,13 +5,15 @@
 - fourier: velocities as sums of random Fourier modes, clipped and integrated (arXiv 2604.10351, appendix A)
 - optimal: of the chirp and many such motions, each joint's that tells the parameters asked for best, see
   `optimal_excitation.excite_best`
+- links: of the same, the one that tells links, friction and rotors best, see `link_excitation.excite_links`
 
 Nothing here looks at obstacles, the robot's own links or torques.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +25,7 @@ from sysid_nodes.robots import JointLimits
 
 Array = npt.NDArray[np.float64]
 
-KINDS = ("chirp", "fourier", "optimal")
+KINDS = ("chirp", "fourier", "optimal", "links")
 _SHARPEST = 60.0  # acceleration of joints whose robot states none [rad/s2]
 _MODES = 8
 
@@ -40,7 +42,7 @@ class ExcitationConfig:
     amplitude: float = option(0.3, "largest, either side of the middle", unit="rad", minimum=1e-3)
     share: float = option(0.8, "of each limit that is used", unit="1", minimum=1e-3, maximum=1.0)
     rest: float = option(1.0, "time in which the motion grows and in which it fades", unit="s", minimum=0.01)
-    draws: int = option(60, "motions beside the chirp among which the optimal one is found", minimum=1)
+    draws: int = option(60, "motions beside the chirp among which optimal and links choose", minimum=1)
     parameters: str = option("", "optimal: parameters to tell, with commas between; empty: those a fit has by default")
     stiffness: tuple[float, ...] = option(
         (), "optimal: k_p of the drives; empty: such that joints follow at 5 Hz", unit="N m/rad", minimum=1e-6
@@ -78,8 +80,8 @@ def excite(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Exci
         middle: (n,) posture where it begins and ends [rad].
 
     Raises:
-        ConfigError: the posture is not within the limits, frequencies do not fit, or the optimal one is asked for,
-            which takes the robot, too: `optimal_excitation.excite_best`.
+        ConfigError: the posture is not within the limits, frequencies do not fit, or one is asked for that takes the
+            robot, too: `optimal_excitation.excite_best`, `link_excitation.excite_links`.
     """
     room = np.minimum(middle - limits.position_lower, limits.position_upper - middle)
     if not (room > 0.0).all():
@@ -91,9 +93,22 @@ def excite(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Exci
     rng = np.random.default_rng(config.seed)
     if config.kind == "chirp":
         return _scale_to_limits(_chirp(config, len(middle)), config, limits, middle, room)
-    if config.kind == "optimal":
-        raise ConfigError("which motion is optimal depends on the robot: see excite_best")
+    if config.kind != "fourier":
+        raise ConfigError("which motion is optimal depends on the robot: see excite_best and excite_links")
     return _scale_to_limits(_fourier(config, len(middle), rng), config, limits, middle, room)
+
+
+def candidates(config: ExcitationConfig, limits: JointLimits, middle: Array) -> Iterator[Excitation]:
+    """The chirp and `draws` other motions of all sorts, for those who choose among them; raises as `excite`."""
+    yield excite(replace(config, kind="chirp"), limits, middle)
+    rng = np.random.default_rng(config.seed)
+    for k in range(config.draws):
+        low, high = np.sort(rng.uniform(0.0, 1.0, 2))
+        high = 1.0 if k % 4 < 2 else max(high, low + 0.1)  # half of them to the last frequency that is allowed
+        first, last = (config.first * (config.last / config.first) ** share for share in (0.9 * low, high))
+        kind = "fourier" if k % 2 else "chirp"
+        drawn = replace(config, kind=kind, first=first, last=last, seed=int(rng.integers(2**31)))
+        yield excite(drawn, limits, middle)
 
 
 def _times(config: ExcitationConfig) -> Array:

@@ -23,7 +23,7 @@ from sysid_nodes.robots import Robot
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.solvers.shooting.problem import Gaussian
 from sysid_nodes.systems.actuators.config import ActuatorConfig
-from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, excite
+from sysid_nodes.systems.actuators.excitation import Excitation, ExcitationConfig, candidates
 from sysid_nodes.systems.actuators.fit import known_law, parameters_of
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
 from sysid_nodes.systems.actuators.preparation import JointMotion, prepare
@@ -46,16 +46,10 @@ def excite_best(config: ExcitationConfig, robot: Robot, middle: Array) -> Excita
         ConfigError: as `excite`; gains or parameters that make no sense.
     """
     names, actuators = requested_parameters(config), _with_gains(config, robot, middle)
-    best = excite(replace(config, kind="chirp"), robot.limits, middle)
+    motions = candidates(config, robot.limits, middle)
+    best = first = next(motions)
     chirp = score = log_sigmas(best, robot, actuators, names).mean(axis=1)
-    rng = np.random.default_rng(config.seed)
-    for k in range(config.draws):
-        low, high = np.sort(rng.uniform(0.0, 1.0, 2))
-        high = 1.0 if k % 4 < 2 else max(high, low + 0.1)  # half of them to the last frequency that is allowed
-        first, last = (config.first * (config.last / config.first) ** share for share in (0.9 * low, high))
-        kind = "fourier" if k % 2 else "chirp"
-        drawn = replace(config, kind=kind, first=first, last=last, seed=int(rng.integers(2**31)))
-        motion = excite(drawn, robot.limits, middle)
+    for motion in motions:
         told = log_sigmas(motion, robot, actuators, names).mean(axis=1)
         better = told < score
         score = np.where(better, told, score)
@@ -63,7 +57,7 @@ def excite_best(config: ExcitationConfig, robot: Robot, middle: Array) -> Excita
     # Joints were looked at beside other motions of the others; all together must be no worse, either.
     if (log_sigmas(best, robot, actuators, names).mean(axis=1) <= chirp).all():
         return best
-    return excite(replace(config, kind="chirp"), robot.limits, middle)
+    return first
 
 
 def requested_parameters(config: ExcitationConfig) -> tuple[str, ...]:

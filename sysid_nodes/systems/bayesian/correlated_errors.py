@@ -60,24 +60,24 @@ class _Constants:
         return _Point(point.stage + stage_step + local_step.sum(), x)
 
     def residuals(self, point: _Point) -> list[Array]:
-        return [blocks.residual for blocks in self.linearise(point)]
+        return self._values(point, self.own.of_torques(point.x))
+
+    def _values(self, point: _Point, phi: Array) -> list[Array]:
+        """(1, 1 + p) of the stage and the prior, (1, r) of the log."""
+        own = self.own
+        prior = np.concatenate([point.stage[0], (point.x - own.mean)[own.free] / own.sigma[own.free]])
+        return [prior[None], (self.told.root @ phi - self.told.target)[None]]
 
     def linearise(self, point: _Point) -> list[Blocks]:
-        own = self.own
-        sigma = own.sigma[own.free]
-        phi, slope = own.linear(point.x)
-        first, by_stage, told = np.array([0]), np.zeros((1, 1 + len(sigma), 1)), self.told
+        sigma = self.own.sigma[self.own.free]
+        phi, slope = self.own.linear(point.x)
+        first, by_stage, root = np.array([0]), np.zeros((1, 1 + len(sigma), 1)), self.told.root
         by_stage[0, 0] = 1.0
-        prior = np.concatenate([point.stage[0], (point.x - own.mean)[own.free] / sigma])
         by_theta = np.concatenate([np.zeros((1, len(sigma))), np.diag(1.0 / sigma)])
+        prior, told = self._values(point, phi)
         return [
-            Blocks(first, prior[None], by_stage, by_theta[None], measures=True),
-            Blocks(
-                first,
-                (told.root @ phi - told.target)[None],
-                np.zeros((1, len(told.root), 1)),
-                (told.root @ slope)[None],
-            ),
+            Blocks(first, prior, by_stage, by_theta[None], measures=True),
+            Blocks(first, told, np.zeros((1, len(root), 1)), (root @ slope)[None]),
         ]
 
     def stage_equalities(self, point: _Point) -> StageEqualities:

@@ -9,6 +9,7 @@ Those with a sigma of zero are known, the rest are theta.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +94,7 @@ class Parameters:
         """Joints, and moving bodies."""
         return len(self.joints)
 
-    @property
+    @cached_property
     def free(self) -> IntArray:
         """(p,) indices in x of theta."""
         return np.flatnonzero(self.sigma > 0.0)
@@ -103,13 +104,16 @@ class Parameters:
         """(p, p) of theta."""
         return np.diag(self.sigma[self.free] ** -2.0)
 
+    def of_torques(self, x: Array) -> Array:
+        """(p,) phi, in which torques are linear: bodies' inertial parameters, and the other constants."""
+        return np.concatenate([self.inertia(x).ravel(), x[10 * self.n :]])[self.free]
+
     def linear(self, x: Array) -> tuple[Array, Array]:
-        """(p,) phi, in which torques are linear, and (p, p) its derivative by theta: bodies' inertial parameters."""
-        phi, slope = x.copy(), np.eye(len(x))
-        phi[: 10 * self.n], by_body = self.inertia(x).ravel(), self.inertia_jacobian(x)
+        """(p,) phi, and (p, p) its derivative by theta."""
+        slope, by_body = np.eye(len(x)), self.inertia_jacobian(x)
         for i in range(self.n):
             slope[self.body(i), self.body(i)] = by_body[i]
-        return phi[self.free], slope[np.ix_(self.free, self.free)]
+        return self.of_torques(x), slope[np.ix_(self.free, self.free)]
 
     def body(self, i: int) -> slice:
         """Log-Cholesky vector of a body in x."""

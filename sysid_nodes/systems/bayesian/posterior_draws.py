@@ -47,7 +47,7 @@ _ENOUGH = 0.05  # of the draws that are asked for, at least twice LEAST_WORTH: w
 _TOGETHER = 125  # are moved at once
 _ITERATIONS, _HALVINGS = 10, 2
 _LEFT = 0.7  # of what is missed after a step, from which on there is nothing to be found: where something is, a fourth
-_NEAR = 3e-4  # standard deviations from which the next step of Newton's method is the last: it leaves their square
+_NEAR = 1e-3  # standard deviations from which the next step of Newton's method is the last: it leaves their square
 _UNTOLD = 1e-3  # of the prior's own word: what a log says of a direction with less is nothing
 _LONGEST = 3.0  # prior sigmas of a coordinate that a step may change
 
@@ -218,8 +218,8 @@ def _solve_each(transposed: Array, right: Array) -> tuple[Array, Array]:
 
     One decomposition serves both, and a transposed matrix is as LAPACK has it.
     """
-    out, logarithm = right.copy(), np.empty(len(right))
+    out, pivots = right.copy(), np.empty(right.shape)
     for k, matrix in enumerate(transposed):
         factors, _, out[k], singular = dgesv(matrix.T, right[k], overwrite_a=True)
-        logarithm[k] = np.inf if singular else np.sum(np.log(np.abs(np.diagonal(factors))))
-    return out, logarithm
+        pivots[k] = np.inf if singular else factors.diagonal()
+    return out, np.log(np.abs(pivots)).sum(axis=1)

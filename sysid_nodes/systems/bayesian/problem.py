@@ -48,7 +48,7 @@ FORCE_SIGMA = 1e5
 FINEST = 1e-7
 """Noise of an encoder at least [rad]: a joint that stands still shows none at all."""
 
-GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told", "impact")
+GROUPS = ("position", "torque", "passive", "power", "force", "prior", "told", "impact", "unread")
 
 
 @dataclass(frozen=True)
@@ -142,10 +142,11 @@ class MechanismProblem:
         sigma = own.sigma[own.free]
         prior = self._constants((point.x - own.mean)[own.free] / sigma, np.diag(1.0 / sigma))
         groups.append(replace(prior, measures=True))
-        phi, slope = own.linear(point.x)
-        told = self.told or LogInformation(np.zeros((0, len(phi))), np.zeros(0))
-        groups.append(self._constants(told.root @ phi - told.target, told.root @ slope))
+        told = self.told or LogInformation(np.zeros((0, len(sigma))), np.zeros(0))
+        by_theta = np.zeros((len(told.root), 0)) if found is None else told.root @ own.linear(point.x)[1]
+        groups.append(self._constants(told.root @ own.of_torques(point.x) - told.target, by_theta))
         groups.append(self._impacts(point, motion, derive=found is not None))
+        groups.append(self._unread(point))
         return groups
 
     def _constants(self, value: Array, by_theta: Array) -> Blocks:
@@ -158,14 +159,40 @@ class MechanismProblem:
         return self.weights or Weights.full(self.log)
 
     def _position(self, point: Estimate) -> Blocks:
-        read = np.flatnonzero(np.any(np.isfinite(self.log.position), axis=0))
-        stages = np.flatnonzero(np.all(np.isfinite(self.log.position[:, read]), axis=1))
-        at = np.ix_(stages, read)
-        sigma = self.position_sigma[at]
-        value = (point.q - self.readings)[at] / sigma
-        jacobian = np.zeros((len(stages), len(read), point.q.shape[1]))
-        jacobian[:, np.arange(len(read)), read] = 1.0 / sigma
-        return Blocks(stages, value, jacobian, measures=True)
+        read, whole = self._read_positions
+        return self._near(point, self.readings, self.position_sigma, np.flatnonzero(whole), read)
+
+    def _unread(self, point: Estimate) -> Blocks:
+        """Positions of stages that were not read, somewhere in the range of all that were.
+
+        Torques tell such a position, unless friction turns in all stages that it has to do with: then nothing would.
+        """
+        read, whole = self._read_positions
+        return self._near(point, *self._ranges, np.flatnonzero(~whole), read)
+
+    @cached_property
+    def _ranges(self) -> tuple[Array, Array]:
+        """(N, n) positions between the readings, and how far these reach; zero and one where a joint is not read."""
+        (read, whole), position = self._read_positions, self.log.position
+        guess, sigma, (there,) = np.zeros(position.shape), np.ones(position.shape), np.nonzero(whole)
+        for j in read if not whole.all() else ():
+            guess[:, j] = np.interp(np.arange(len(guess)), there, position[there, j])
+            sigma[:, j] = max(float(np.ptp(position[there, j])), float(self.noise.position[j]))
+        return guess, sigma
+
+    @cached_property
+    def _read_positions(self) -> tuple[IntArray, BoolArray]:
+        """Joints that are read, and (N,) whether all of these are."""
+        there = np.isfinite(self.log.position)
+        read = np.flatnonzero(there.any(axis=0))
+        return read, np.asarray(there[:, read].all(axis=1))
+
+    def _near(self, point: Estimate, wanted: Array, sigma: Array, stages: IntArray, joints: IntArray) -> Blocks:
+        """Positions less (N, n) what they are to be, in sigmas (N, n), of some stages and joints."""
+        at = np.ix_(stages, joints)
+        jacobian = np.zeros((len(stages), len(joints), point.q.shape[1]))
+        jacobian[:, np.arange(len(joints)), joints] = 1.0 / sigma[at]
+        return Blocks(stages, (point.q - wanted)[at] / sigma[at], jacobian, measures=True)
 
     @property
     def uncounted(self) -> BoolArray:

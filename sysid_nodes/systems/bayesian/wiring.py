@@ -209,7 +209,7 @@ def _evidence(own: Parameters, rows: _Rows, way: Way, lasts: Array, x: Array) ->
         if found is None:
             return None
         x, posterior, _ = found
-        phi, _ = own.linear(x)
+        phi = own.of_torques(x)
         judged = errors.judge(phi, weighed)
         before, noise = noise, judged.noise(rows.least(way))
         if np.all(np.abs(np.log(noise / before)) < _SETTLED):

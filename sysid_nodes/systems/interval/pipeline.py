@@ -27,12 +27,12 @@ from sysid_nodes.models.known_robot import per_joint
 from sysid_nodes.results.identification import Contradiction, Estimate, IdentificationResult, Status
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding
-from sysid_nodes.signals.plausibility import ALL_JOINTS
 from sysid_nodes.signals.windows import INCOMPLETE, Windower, cut
 from sysid_nodes.systems.interval.arm_stream import joint_stream
 from sysid_nodes.systems.interval.assumptions import describe
-from sysid_nodes.systems.interval.calibration_file import BAYESIAN, INTERVAL, Calibration, load_calibration
+from sysid_nodes.systems.interval.calibration_file import BAYESIAN, Calibration, load_calibration
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.doubts import Doubts
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import (
     LOAD_FRICTION,
@@ -40,7 +40,6 @@ from sysid_nodes.systems.interval.estimate.estimator import (
     before_any_data,
     since_calibration,
 )
-from sysid_nodes.systems.interval.estimate.untold_effects import LOAD
 from sysid_nodes.systems.interval.excitation import ExcitationMeter
 from sysid_nodes.systems.interval.methods import build_method
 from sysid_nodes.systems.interval.missing_samples import MISSING, MissingSamples
@@ -59,12 +58,6 @@ Array = npt.NDArray[np.float64]
 _HISTORY = 4000
 """Results kept at most."""
 
-_FASTER, _SLOWEST = 1.2, 1e-3
-"""Times as fast as in the calibration that are worth a word, and the slowest speed that they are of [rad/s or m/s]."""
-
-_CLEAR = 4.0
-"""Standard deviations from which an effect that nobody stated is taken for seen."""
-
 
 class IntervalPipeline:
     """Identifies one body of one robot.
@@ -77,7 +70,6 @@ class IntervalPipeline:
 
     Attributes:
         result: the latest result; before any window the prior with status WAITING.
-        doubt: why bounds that contradict nothing may miss the truth; None while nothing speaks for it.
         history: results that moved a bound or the status, thinned out to a bounded number.
         stream: counts of the messages accepted and rejected.
 
@@ -139,8 +131,7 @@ class IntervalPipeline:
             unread=unread_joints(self.robot, self.noise.torque_absolute),
         )
         self._archive = TorqueArchive(self.unknowns)
-        self.doubt: Finding | None = None
-        self._speed = np.zeros(self.robot.n)
+        self._doubts = Doubts(self.robot, self.chain, self.calibration)
         self._earlier_noise: list[tuple[float, Noise]] = []
         self.result = self._prior_result()
         self.history: list[IdentificationResult] = []
@@ -207,10 +198,14 @@ class IntervalPipeline:
             tightened = self._method.step(select(rows, order), ids[owner[order]], thorough)
             self._archive.add(single)
         if edges.size:
-            self._speed = np.maximum(self._speed, np.abs(samples.qd).max(axis=0))
-            self._weigh(float(samples.t[-1]), fitted=fitted)
+            self._doubts.weigh(samples, self._method, self._estimator if fitted else None)
         self._publish(float(samples.t[-1]), tightened, start)
         return self.result
+
+    @property
+    def doubt(self) -> Finding | None:
+        """Why bounds that contradict nothing may miss the truth; None while nothing speaks for it."""
+        return self._doubts.found
 
     def _violations(self, samples: JointSamples, edges: npt.NDArray[np.intp]) -> Mapping[str, npt.NDArray[np.bool_]]:
         """Windows (W,) that contradict an assumption, by assumption."""
@@ -288,66 +283,6 @@ class IntervalPipeline:
         """The assumptions that the bounds rest on, one sentence each."""
         shared = describe(self.config, self.noise, self.calibration, self._earlier_noise)
         return [*shared, *self._method.assumptions]
-
-    def _weigh(self, t: float, *, fitted: bool) -> None:
-        """Notes, once and for all, that the data do not look like the calibration's.
-
-        Args:
-            t: now [s].
-            fitted: whether there is a new statistical fit.
-        """
-        if self.calibration is None or self.doubt is not None:
-            return
-        line = self._judge_margin(self.calibration.margin)
-        if not line and fitted and self._method.contradiction is None:
-            line = self._judge_effects(self.calibration)
-        if line:
-            line = f"{line}{self._faster(self.calibration)}, and the bounds may miss the truth"
-            self.doubt = Finding("margin", ALL_JOINTS, t, line)
-
-    def _faster(self, calibration: Calibration) -> str:
-        """That joints move faster than when calibrated, for errors of torque grow with the speed; else empty."""
-        if calibration.speed is None:
-            return ""
-        times = self._speed / np.maximum(calibration.speed, _SLOWEST)
-        k = int(times.argmax())
-        if times[k] < _FASTER:
-            return ""
-        return f" ({self.robot.joint_names[k]} moves {times[k]:.1f} times as fast as it did when it was calibrated)"
-
-    def _judge_margin(self, margin: float) -> str:
-        """Says that the data need more torque error than any of the calibration's own runs, or nothing.
-
-        Bounds hold as long as no error is larger than those times the margin. But errors that those runs did not have
-        are seldom noise: what bends with the load or rubs the more for it pushes the bounds off the truth long before
-        the data contradict them.
-        """
-        usual = 1.0 / margin
-        needed = min(self._method.error_needed(usual), 1.0)
-        if not needed > usual:
-            return ""
-        return (
-            f"the data need {100.0 * needed:.0f} % of the torque error that the calibration allows, its own runs "
-            f"{100.0 * usual:.0f} % at most: something errs with the load that did not without (joints that bend, "
-            "friction that grows with it, a cable, a tilted base)"
-        )
-
-    def _judge_effects(self, calibration: Calibration) -> str:
-        """Says what effect that nobody stated the residuals of the fit look like, or nothing.
-
-        Not where the fit begins with a posterior: that is surer of the robot than any box, and a real UR10e with its
-        right load looked 4.5 standard deviations off by it, 3.5 off by the fit that bounds go with.
-        """
-        if calibration.method != INTERVAL:
-            return ""
-        found = self._estimator.clearest_effect(
-            self.chain, calibration.coupling, with_load=calibration.transmitted is None
-        )
-        if found is None or found.sigmas < _CLEAR:
-            return ""
-        where = "" if found.joint is None else f", most of all {self.robot.joint_names[found.joint]}"
-        room = "; a calibration with known_robot.load_friction makes room for that" if found.name == LOAD else ""
-        return f"the torques look like {found.name}{where}, {found.sigmas:.1f} standard deviations from none{room}"
 
     def prediction(self) -> TorquePrediction:
         """Measured and predicted mean torque of the windows kept for the report.

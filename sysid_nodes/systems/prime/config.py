@@ -17,7 +17,14 @@ LAWS = ("coulomb", "anitescu")
 class ContactConfig:
     """Contact with the ground, a plane."""
 
-    friction: float = option(0.8, "friction coefficient; if unknown rather too high than too low", minimum=0.01)
+    friction: float = option(0.8, "friction coefficient of the ground, about which it is looked for", minimum=0.01)
+    friction_sigma: float = option(
+        0.3,
+        "prior standard deviation of its logarithm, which is then estimated: rubber on concrete has 0.45 (wet) to 0.85"
+        " (dry), and up to 1; 0: exact",
+        unit="1",
+        minimum=0.0,
+    )
     law: str = option("coulomb", "coulomb, or the paper's convex anitescu, where a sliding foot hovers", choices=LAWS)
     normal: tuple[float, ...] = option((0.0, 0.0, 1.0), "unit normal of the ground in the world")
     height: float = option(0.0, "height of the ground along its normal", unit="m")

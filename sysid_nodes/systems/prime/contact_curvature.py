@@ -40,7 +40,7 @@ def contact_curvature(law: ContactLaw, w: Array, dynamics: Blocks, contact: Bloc
     moved, pushed = contact.residual.reshape(count, 2, nc, 3).swapaxes(0, 1)
     # Of what a force's derivative is multiplied with, the slope by the force itself.
     by = np.linalg.solve(by_force.swapaxes(-1, -2), pulled[..., None])[..., 0] + pushed / law.config.force_sigma
-    by[..., 0] += law.scale[0] * law.per_gap * law.give * moved[..., 0]
+    by[..., 0] += law.scale[..., 0] * law.per_gap * law.give * moved[..., 0]
     u = by * law.per_force - moved * law.scale
     by_w = [_DIFFERENCE * np.eye(3)[j] for j in range(3)]
     ends = [[smooth_projection_jacobian(w + sign * by, law.smoothing) for by in by_w] for sign in (1.0, -1.0)]

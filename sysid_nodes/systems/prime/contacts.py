@@ -20,7 +20,7 @@ shares a load among contacts where the motion leaves that open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +48,7 @@ class ContactLaw:
         tilt: of the ground, see `ContactPlane` [rad].
         compliance: of feet and ground, by which a loaded foot is lower [m/N].
         lag: time by which it is lower late [s].
+        firmness: (K, nc, 2) of inner stages, factors on the whitening of gaps and of sliding (firmness.py); None: 1.
     """
 
     config: ContactConfig
@@ -56,6 +57,11 @@ class ContactLaw:
     tilt: tuple[float, float] = (0.0, 0.0)
     compliance: float = 0.0
     lag: float = 0.0
+    firmness: Array | None = None
+
+    def at(self, stages: npt.NDArray[np.intp]) -> ContactLaw:
+        """That of some of the inner stages."""
+        return self if self.firmness is None else replace(self, firmness=self.firmness[stages])
 
     @property
     def kept(self) -> float:
@@ -116,10 +122,15 @@ class ContactLaw:
 
     @cached_property
     def scale(self) -> Array:
-        """(3,) whitening of z."""
+        """(3,), or with a firmness (K, nc, 3), whitening of z."""
         config = self.config
-        gap_sigma = float(np.hypot(config.gap_sigma, config.foothold_sigma))
-        return np.array([self.dt * config.friction / gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        scale = np.array([self.dt * config.friction / self.gap_sigma, *[1.0 / config.slip_sigma] * 2])
+        return scale if self.firmness is None else scale * self.firmness[..., [0, 1, 1]]
+
+    @property
+    def gap_sigma(self) -> float:
+        """Standard deviation of a gap, heights of footholds included [m]."""
+        return float(np.hypot(self.config.gap_sigma, self.config.foothold_sigma))
 
     @property
     def per_gap(self) -> float:
@@ -136,7 +147,33 @@ class ContactLaw:
         """(..., 3, 3) its derivative by w, that of the forces being `by_force`."""
         out = -contact.smooth_projection_jacobian(w, self.smoothing)
         out[..., 0, :] += self.per_gap * self.give * by_force[..., 0, :]
-        return np.asarray(out * self.scale[:, None])
+        return np.asarray(out * self.scale[..., None])
+
+    def hold_force(self, w: Array) -> tuple[Array, Array]:
+        """Derivatives (..., 3) of p(w) and p(-w) by the logarithm of the friction, the force being held.
+
+        Friction scales the normal component l_n of l = p(-w) then, and p(w) = eps l^-1 follows.
+        """
+        velocity, pressed = (contact.smooth_projection(sign * w, self.smoothing) for sign in (1.0, -1.0))
+        by_pressed, by_velocity = (
+            np.zeros_like(pressed),
+            velocity * (-2.0 * pressed[..., :1] * velocity[..., :1] / self.smoothing),
+        )
+        by_pressed[..., 0] = pressed[..., 0]
+        by_velocity[..., 0] += velocity[..., 0]
+        return by_velocity, by_pressed
+
+    def by_friction(self, w: Array, slip: Array) -> Array:
+        """(..., 3) derivative of `misfit` by the logarithm of the friction, the force being held.
+
+        So a contact's variables are those of its force alone, and its covariance that of the force.
+        """
+        raw = -self.hold_force(w)[0]
+        # A sliding foot's normal velocity is whitened by the friction.
+        raw[..., 0] -= contact.smooth_projection(w, self.smoothing)[..., 0]
+        if self.config.law == "coulomb":
+            raw[..., 0] += contact.sliding_lift(slip, ROUNDING)[0]
+        return np.asarray(raw * self.scale)
 
     def residual(self, w: Array, motion: ContactMotion) -> Array:
         """(K, 6 nc) whitened, of w (N, nc, 3): the motion's rows of all contacts, then their forces' rows."""
@@ -161,9 +198,9 @@ class ContactLaw:
         before = self.kept * self.depth(w, motion.gap)[1]
         moving[:, :, 0, 0] += self.per_gap * before[..., None] * motion.gap_jacobian[:-2]
         moving[:, :, 0, 1] += self.per_gap * motion.gap_jacobian[1:-1]
-        moving *= self.scale[:, None, None]
+        moving *= self.scale[..., None, None]
         by_parameter = np.zeros((count, 2, nc, 3, parameters))
-        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[0] * (1.0 + before)
+        by_parameter[:, 0, :, 0, height] = -self.per_gap * self.scale[..., 0] * (1.0 + before)
         by_local = np.zeros((count, 2, nc, 3, nc, 3))
         each = np.arange(nc)
         by_force = self.force_jacobian(inner)

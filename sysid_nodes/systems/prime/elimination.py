@@ -65,7 +65,7 @@ def solve_contacts(
         for contact_number in range(w.shape[1]):
             turned = here.copy()
             turned[:, contact_number] *= -1.0
-            turned, value = _descend(turned, wanted[going], columns[going], velocity[going], law, most)
+            turned, value = _descend(turned, wanted[going], columns[going], velocity[going], law.at(going), most)
             better = value < best
             found[better], best[better] = turned[better], value[better]
         worth = best < cost[going] - WORTH
@@ -88,7 +88,7 @@ def _descend(
         pushed = law.force(w)
         force = pushed.reshape(len(w), linear.shape[1])
         slope = np.einsum("kij,kj->ki", gram[going], force) + linear[going]
-        gap = law.misfit(w, velocity[going], pushed)
+        gap = law.at(going).misfit(w, velocity[going], pushed)
         cost = np.einsum("ki,ki->k", force, slope + linear[going]) + np.einsum("kci,kci->k", gap, gap)
         return slope, gap, cost
 
@@ -96,7 +96,7 @@ def _descend(
     for _ in range(most):
         here = w[going]
         by_force = law.force_jacobian(here)
-        by_gap = law.misfit_jacobian(here, by_force)
+        by_gap = law.at(going).misfit_jacobian(here, by_force)
         gradient = np.einsum("kcij,kci->kcj", by_force, slope[going].reshape(here.shape))
         gradient += np.einsum("kcij,kci->kcj", by_gap, gap[going])
         trial = here + _step(gram[going], by_force, by_gap, gradient, damping[going])

@@ -156,6 +156,7 @@ def _contacts(
         force=force if told else np.full_like(force, np.nan),
         covariance=covariance,
         on_ground=normal > problem.model.config.contact.threshold,
+        friction=law.config.friction,
     )
 
 

@@ -20,16 +20,19 @@ from sysid_nodes.solvers.trajectory_least_squares.robust import fits
 from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
+from sysid_nodes.systems.prime.firmness import with_firmness
 from sysid_nodes.systems.prime.initialisation import initial_configurations, initial_trajectory
 from sysid_nodes.systems.prime.judgement import SPAN, worst_misfit
 from sysid_nodes.systems.prime.last_step import finish
 from sysid_nodes.systems.prime.limits import without_limits
+from sysid_nodes.systems.prime.log_weights import weigh_readings
 from sysid_nodes.systems.prime.model import Model
-from sysid_nodes.systems.prime.noise_weights import stated_residuals, weigh_readings
+from sysid_nodes.systems.prime.noise_weights import stated_residuals
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
+from sysid_nodes.systems.prime.untold import untold_effect
 
 Array = npt.NDArray[np.float64]
 
@@ -48,7 +51,8 @@ def estimate_motion(
     last, constants that the motion tells only together stay at their prior's mean, and little is asked of precision;
     what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
     noise that the residuals show (observed_noise.py), without what limits of joints and motors tell (limits.py).
-    Residuals larger than the stated noise make the result DOUBTFUL. A robot that stands still tells nothing of drives,
+    Residuals larger than the stated noise make the result DOUBTFUL, and what they show of effects that the model leaves
+    out is named (untold.py). A robot that stands still tells nothing of drives,
     feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
     are in the covariances all the same.
 
@@ -88,7 +92,8 @@ def estimate_motion(
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks))
+    untold = None if end.rest is None else untold_effect(told, blocks, end.linearised)
+    estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks), untold=untold)
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     left = without_limits(problem.groups, residuals)
     as_stated = [replace(group, residual=own) for group, own in zip(blocks, left, strict=True)]
@@ -151,7 +156,7 @@ def solve_by_continuation(
         q: (N, nq) first guess.
         theta: (p,) first guess.
         most: iterations of a solve at most; 0 for the configured number.
-        weighed: whether readings are weighed by the noise that they show near the solution (noise_weights.py).
+        weighed: whether readings are weighed by the noise that they show near the solution (log_weights.py).
         clock: monotonic time [s].
         progress: called after every iteration.
 
@@ -161,6 +166,7 @@ def solve_by_continuation(
     config, limits = problem.model.config, problem.limits
     alone = has_point_feet(problem)
     problem = replace(problem, limits=None, inner=problem.inner.settle_contacts(turns=alone))
+    problem = with_firmness(problem, Trajectory(q, np.zeros((len(q), problem.model.base.contacts, 3)), theta))
     settings = replace(config.iteration, most=most or config.iteration.most).solver()
     settings = replace(settings, holds_stages=alone)
     contact = config.contact
@@ -180,6 +186,7 @@ def solve_by_continuation(
     if quick:
         rough = _descend(quick, smoothing, point, clock, progress)
         smoothing, point, iterations = quick[-1][0], rough.point, rough.iterations
+    problem = with_firmness(problem, point)
     if weighed:
         problem, point = weigh_readings(problem.with_smoothing(last), point)
     fine = replace(settings, initial_damping=_CLOSE, taken_tolerance=_LAST * settings.promise_tolerance)

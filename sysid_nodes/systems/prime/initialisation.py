@@ -116,8 +116,9 @@ def _smooth_rotations(quaternions: Array) -> Array:
     turn = quaternion_log(quaternion_product(quaternion_inverse(reference), quaternions[1:]))
     path = np.concatenate([np.zeros((1, 3)), np.cumsum(turn, axis=0)])
     kernel = np.hanning(2 * _REACH + 3)[1:-1]
-    weight = np.convolve(np.ones(len(path)), kernel, mode="same")
-    mean = np.array([np.convolve(column, kernel, mode="same") for column in path.T]).T / weight[:, None]
+    stages = slice(_REACH, _REACH + len(path))  # "same" would be the kernel's length where that is the longer
+    weight, *sums = (np.convolve(column, kernel)[stages] for column in (np.ones(len(path)), *path.T))
+    mean = np.column_stack(sums) / weight[:, None]
     return quaternion_product(quaternions, quaternion_exp(mean - path))
 
 

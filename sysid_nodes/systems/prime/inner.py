@@ -62,8 +62,17 @@ class InnerRows(Protocol):
         """Of the dynamics, as given."""
         ...
 
+    @property
+    def firmness(self) -> Array:
+        """(K, nc, 2) of the contacts (firmness.py)."""
+        ...
+
     def weigh(self, factor: Array) -> InnerRows:
         """The same with the rows of the dynamics weighed by a factor (nv,), see `DynamicsRows.weigh`."""
+        ...
+
+    def firm(self, firmness: Array) -> InnerRows:
+        """The same, whose contacts tell gaps and sliding by a firmness (K, nc, 2) (firmness.py)."""
         ...
 
     def settle_contacts(self, *, turns: bool) -> InnerRows:
@@ -98,6 +107,7 @@ class ReferenceRows:
         base: of the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages.
+        firmness: (K, nc, 2) of the contacts.
         settles, turns: whether contacts go all the way to their best, and are turned over, at the configured smoothing
             (elimination.py).
     """
@@ -105,8 +115,13 @@ class ReferenceRows:
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    firmness: Array
     settles: bool = False
     turns: bool = False
+
+    def firm(self, firmness: Array) -> ReferenceRows:
+        """See `InnerRows`."""
+        return replace(self, firmness=firmness)
 
     def settle_contacts(self, *, turns: bool) -> ReferenceRows:
         """See `InnerRows`."""
@@ -118,7 +133,7 @@ class ReferenceRows:
 
     def residuals(self, point: Trajectory, law: ContactLaw) -> tuple[Array, Array, DiscreteMotion]:
         """See `InnerRows`."""
-        base = robot_with(self.base, self.parameters, point.theta)
+        base, law = robot_with(self.base, self.parameters, point.theta), replace(law, firmness=self.firmness)
         at = evaluate(base, self.parameters, law, point, derivatives=False)
         dynamics = self.dynamics.at(base, point.theta).residual(point, at)
         return dynamics, at.law.residual(point.w, at.contact), at.motion
@@ -126,7 +141,7 @@ class ReferenceRows:
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
         base, parameters = robot_with(self.base, self.parameters, point.theta), self.parameters
-        at = evaluate(base, parameters, law, point, derivatives=True)
+        at = evaluate(base, parameters, replace(law, firmness=self.firmness), point, derivatives=True)
         rows = self.dynamics.at(base, point.theta)
         dynamics = rows.blocks(point, at, at.law)
         contact = at.law.blocks(point.w, at.contact, parameters.height, parameters.count)
@@ -140,7 +155,8 @@ class ReferenceRows:
     def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
         """See `InnerRows`; one part."""
         dynamics, contact, motion = self.blocks(point, law)
-        moved, count = contact_law_with(law, self.parameters, point.theta), 3 * self.base.contacts
+        moved = replace(contact_law_with(law, self.parameters, point.theta), firmness=self.firmness)
+        count = 3 * self.base.contacts
         curved = self.settles and is_final(law)
         root = contact_curvature(moved, point.w[1:-1], dynamics, contact) if curved else np.zeros((0, count, count))
         yield dynamics, contact, curvature_blocks(root, contact, self.base.nv), motion
@@ -148,7 +164,7 @@ class ReferenceRows:
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         part, dynamics = Trajectory(point.q[first:], point.w[first:], point.theta), self.dynamics.after(first)
-        base = robot_with(self.base, self.parameters, point.theta)
+        base, law = robot_with(self.base, self.parameters, point.theta), replace(law, firmness=self.firmness[first:])
         at, dynamics = evaluate(base, self.parameters, law, part, derivatives=False), dynamics.at(base, point.theta)
         wanted = dynamics.without_contacts(part, at)
         columns = dynamics.contact_columns(at.kinematics, at.law)
@@ -182,6 +198,7 @@ class CompiledRows:
         base: the robot.
         parameters: layout of theta.
         dynamics: rows of the inner stages, for their torques and scales.
+        firmness: (K, nc, 2) of the contacts.
         settles, turns: whether contacts go all the way to their best, and are turned over, at the configured smoothing
             (elimination.py).
     """
@@ -190,10 +207,15 @@ class CompiledRows:
     base: FloatingBase
     parameters: Parameters
     dynamics: DynamicsRows
+    firmness: Array
     settles: bool = False
     turns: bool = False
     _last: dict[tuple[bytes, float], WindowSurroundings] = field(default_factory=dict, repr=False, compare=False)
     _settled: list[_Settled] = field(default_factory=list, repr=False, compare=False)
+
+    def firm(self, firmness: Array) -> CompiledRows:
+        """See `InnerRows`."""
+        return replace(self, firmness=firmness, _last={}, _settled=[])
 
     def settle_contacts(self, *, turns: bool) -> CompiledRows:
         """See `InnerRows`."""
@@ -236,7 +258,7 @@ class CompiledRows:
     ) -> tuple[Blocks, Blocks, Array, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
-        part = around._replace(torque=around.torque[begin:end], scale=around.scale[begin:end])
+        part = _of_stages(around, slice(begin, end))
         out, by_stage, by_parameter, by_local, root, *motion = self.kernel.blocks(
             point.q[stages], point.w[stages], part, columns, curved
         )
@@ -250,7 +272,7 @@ class CompiledRows:
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
         around = self._surroundings(point.theta, law)
-        part = around._replace(torque=around.torque[first:], scale=around.scale[first:]) if first else around
+        part = _of_stages(around, slice(first, None)) if first else around
         settles = self.settles and is_final(law)
         most, turns = contact_iterations(settles), settles and self.turns
         w, *found = self.kernel.solve_contacts(point.q[first:], point.w[first:], part, most, CONTACT_TOLERANCE, turns)
@@ -269,7 +291,7 @@ class CompiledRows:
         parameters, rows = self.parameters, self.dynamics.at(self.base, theta)
         law = contact_law_with(law, parameters, theta)
         motor = motor_with(self.base.motor, parameters, theta)
-        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag])
+        ground = np.array([theta[parameters.height], *law.tilt, law.compliance, law.lag, law.config.friction])
         return WindowSurroundings(
             parameters.inertia(theta),
             foot_offsets(self.base, parameters, theta),
@@ -279,12 +301,13 @@ class CompiledRows:
             rows.torque,
             rows.scale,
             law.config.force_sigma,
+            self.firmness,
         )
 
     def _columns(self, theta: Array) -> WindowColumns:
         parameters = self.parameters
         p = parameters
-        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag)
+        groups = (p.tilt, p.feet, p.gains, p.drives, p.masses, p.give, p.lag, p.friction)
         first = [columns.start if columns.start < columns.stop else -1 for columns in groups]
         return WindowColumns(
             parameters.bodies,
@@ -297,6 +320,12 @@ class CompiledRows:
             parameters.mass_gradient(theta),
             parameters.rotor_slope(motor_with(self.base.motor, parameters, theta).armature),
         )
+
+
+def _of_stages(around: WindowSurroundings, stages: slice) -> WindowSurroundings:
+    """Those of some of the inner stages."""
+    torque, scale, firmness = around.torque[stages], around.scale[stages], around.firmness[stages]
+    return around._replace(torque=torque, scale=scale, firmness=firmness)
 
 
 def _add_constants(
@@ -341,12 +370,12 @@ def evaluate(
 def build_kernel(base: FloatingBase, law: ContactLaw) -> WindowKernel | None:
     """The compiled kernel of a robot on its ground, None where there is none."""
     config = law.config
-    contact = [law.dt, config.friction, config.impulse_scale, ROUNDING, config.law == "coulomb"]
+    contact = [law.dt, config.impulse_scale, ROUNDING, config.law == "coulomb", 1.0 / law.gap_sigma]
     constants = WindowConstants(
         axes=np.ascontiguousarray(law.plane.axes),
         radii=base.contact_radii,
         height=law.plane.height,
-        contact=np.array([*map(float, contact), *law.scale]),
+        contact=np.array([*map(float, contact), 1.0 / config.slip_sigma]),
         rest=REST,
     )
     return window_kernel(base.tree, constants, base.implementation)

@@ -45,7 +45,8 @@ def landing_variances(problem: PrimeProblem, point: Trajectory) -> Array:
         for k in range(stage, min(stage + REACH, len(bears))):
             lands = bears[k] & ~bears[k - 1]
             down = np.maximum(gap[k - 1] - gap[k], 0.0) * law.per_gap * law.scale[0]
-            out[k] = np.count_nonzero(lands) * lands * down**2 / 3.0
+            firmness = problem.inner.firmness[min(k, len(bears) - 2) - 1, :, 0]
+            out[k] = np.count_nonzero(lands) * lands * (firmness * down) ** 2 / 3.0
     return out
 
 

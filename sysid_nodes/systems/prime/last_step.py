@@ -87,8 +87,9 @@ def finish(
 ) -> End:
     """The last step, of the linear model that the covariances need anyway.
 
-    What is left is to the step as what it gained less, or more, than promised is to the promise. Where it leads astray
-    and promises more than a solve's last step may leave, the solve goes on, once, with these settings.
+    What is left is to the step as what it gained less, or more, than promised is to the promise. Where it promises more
+    than a solve's last step may leave, the solve goes on, once, with these settings: a walk's ground lag was 8 of its
+    standard deviations off, though the step had kept its promise.
     """
     blocks = problem.linearise(solved.point)
     equations = assemble(blocks, problem.layout)
@@ -104,13 +105,12 @@ def finish(
         taken = take_step(problem, solved.point, share, here)
         if taken.gain > 0.0:
             break
+    after = replace(solved, point=taken.point, cost=taken.cost, iterations=solved.iterations + (taken.gain > 0.0))
+    if more and promise > settings.taken_tolerance:
+        again = solve(problem, after.point, settings)
+        return finish(problem, replace(again, iterations=after.iterations + again.iterations), settings, more=False)
     if taken.gain <= 0.0:
-        if more and promise > settings.taken_tolerance:
-            again = solve(problem, solved.point, settings)
-            again = replace(again, iterations=solved.iterations + again.iterations)
-            return finish(problem, again, settings, more=False)
         return End(solved, solved.point, blocks, factor, step)
     share = np.sqrt(min(abs(1.0 - taken.gain / promise), 1.0))
     rest = Step(share * step.stage, share * step.parameter, share * step.local)
-    after = replace(solved, point=taken.point, cost=taken.cost, iterations=solved.iterations + 1)
     return End(after, solved.point, blocks, factor, rest)

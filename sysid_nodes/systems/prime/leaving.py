@@ -19,6 +19,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import gains, residuals_after
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
+from sysid_nodes.systems.prime.light_forces import friction_errors
 from sysid_nodes.systems.prime.noise_variances import motion_rows
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.problem import PrimeProblem
@@ -70,6 +71,8 @@ def leave(
             split = motion_rows(blocks)
             pull = pull + np.einsum("bm,bmc->c", own.residual[:, split:], gain[:, split:])
             noisy = noisy[:, :split]
+            light = friction_errors(problem, own, gain, point)
+            covariance = covariance + light.T @ light
         flat = noisy.reshape(-1, told)
         covariance = covariance + flat.T @ flat
     parts = zip(rows, residuals_after(used, step), strict=True)

@@ -37,6 +37,7 @@ from sysid_nodes.systems.prime.dead_reckoning import (
     stages_with_place,
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
+from sysid_nodes.systems.prime.firmness import with_firmness
 from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import (
@@ -239,7 +240,7 @@ class MovingHorizon:
         most = self._config.most_iterations if last.fits else iterations
         kept = last.problem.stages - self._dropped
         start = predict(last.result.point, problem, self._samples, kept)
-        found = improve(problem, start, iterations, timer, most)
+        found = improve(with_firmness(problem, start), start, iterations, timer, most)
         return self._settle(last, found, kept, timer) if most > iterations else found
 
     def _settle(self, last: Improved, found: Improved, kept: int, timer: Timer) -> Improved:

@@ -14,10 +14,7 @@ torques per joint. The rows of the base have no readings, but disturbances that 
 small inertias pay just so: each of the six is weighed likewise. Larger noise than stated is left to the verdict on the
 log.
 
-A whole log is weighed by its own residuals. Those of a fit as stated say too much of a sensor that the motion follows:
-the torque of a G1's waist, whose readings tell more of its quick turns than encoders do, leaves a twentieth of its
-noise, and others' besides. So residuals and leverages are taken anew from the linear model with the weights found, a
-few times: the restricted maximum of the likelihood (variance_components.py). A moving window is weighed by those of the
+A whole log is weighed by its own residuals (log_weights.py). A moving window is weighed by those of the
 first stages that have settled, and never more, though less where later ones show more noise: a sensor that is weighed
 more is followed more, leaves less in its residuals, and would be weighed more still.
 
@@ -34,34 +31,22 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
-from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
-from sysid_nodes.solvers.trajectory_least_squares.influence import leverages, residuals_after
-from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
-from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
-from sysid_nodes.solvers.trajectory_least_squares.scaled_rows import assemble_scaled
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import STATED
-from sysid_nodes.solvers.trajectory_least_squares.windows import windows
-from sysid_nodes.systems.prime.last_step import best_step, take_step
 from sysid_nodes.systems.prime.noise_variances import squares_and_redundancy, stage_of, weight_factors
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
 from sysid_nodes.systems.prime.parameters import JOINTS
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.sensing import Readings
-from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
 
 _FINEST = 0.04
 """Least variance of a reading in units of the stated one."""
 
 _MEMORY = 1000
 """Stages over which a sensor's noise fades: it is the same sensor's, whatever the robot does."""
-
-ROUNDS = 3
-"""Times that a whole log's weights are taken from its residuals."""
-
-_DAMPING = 1e-6
-"""Of the step, relative to the Hessian's diagonal, where it does not lower the cost without any."""
 
 _ENOUGH = 20
 """Settled stages that give a window its weights."""
@@ -77,7 +62,11 @@ class ShownNoise:
         self._sums: dict[str, Array] = {}  # (2, m)
 
     def add(
-        self, problem: PrimeProblem, blocks: Sequence[Blocks], leverage: Sequence[Array], counted: slice = slice(None)
+        self,
+        problem: PrimeProblem,
+        blocks: Sequence[Blocks],
+        leverage: Sequence[Array],
+        counted: slice | BoolArray = slice(None),
     ) -> None:
         """Adds residuals; what was added before fades.
 
@@ -91,7 +80,7 @@ class ShownNoise:
         new[counted] = True
         fade = max(1.0 - np.count_nonzero(new) / _MEMORY, 0.0)
         for name, group, own in zip(problem.groups, blocks, leverage, strict=True):
-            if _competes(problem, name):
+            if competes(problem, name):
                 chosen = new[stage_of(group, problem.layout.size)]
                 parts = np.array(
                     [part[chosen].sum(axis=0) for part in squares_and_redundancy(problem, name, group, own)]
@@ -112,7 +101,7 @@ class ShownNoise:
         return roots
 
 
-def _competes(problem: PrimeProblem, name: str) -> bool:
+def competes(problem: PrimeProblem, name: str) -> bool:
     """Whether a group's noise competes with accelerations."""
     return name in ("dynamics", JOINTS) or name in problem.model.moving
 
@@ -138,39 +127,6 @@ class WindowWeights:
             return problem
         now = self._noise.roots(problem)
         return weigh_by(problem, {name: np.minimum(root, now[name]) for name, root in self._first.items()})
-
-
-def weigh_readings(problem: PrimeProblem, point: Trajectory) -> tuple[PrimeProblem, Trajectory]:
-    """The problem with its readings weighed by the noise that they show, and a point nearer to its solution.
-
-    Args:
-        problem: not weighed yet.
-        point: near its solution; the last round's linear model has told a step from there.
-    """
-    stated = [reweight(group) for group in problem.linearise(point)]
-    rows = [slice(None) if _competes(problem, name) else slice(0) for name in problem.groups]
-    structure = windows(stated, problem.layout)
-    weighed, equations, factor = problem, None, None
-    for _ in range(ROUNDS):
-        shapes = ((name, group.residual.shape) for name, group in zip(problem.groups, stated, strict=True))
-        factors = [weight_factors(weighed, name, *shape) for name, shape in shapes]
-        equations = assemble_scaled(stated, factors, structure, problem.layout, room=equations)
-        factor = factorise(equations, 0.0, room=factor)
-        found = None if factor is None else covariances(factor, local=False)
-        if factor is None or found is None:
-            break
-        left = residuals_after(stated, best_step(problem, point, factor).step)
-        # Of rows times their factors, which residuals are in units of the stated noise without.
-        leverage = [own**2 * told for own, told in zip(factors, leverages(stated, factor, found, rows), strict=True)]
-        shown = ShownNoise()
-        shown.add(problem, [replace(group, residual=own) for group, own in zip(stated, left, strict=True)], leverage)
-        weighed = replace(problem, weights=shown.roots(problem))
-    problem = weigh_by(problem, weighed.weights) if weighed.weights else problem
-    taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
-    if equations is not None and (taken is None or taken.gain <= 0.0):
-        factor = factorise(equations, _DAMPING)
-        taken = None if factor is None else take_step(problem, point, best_step(problem, point, factor).step)
-    return problem, point if taken is None else taken.point
 
 
 def weigh_by(problem: PrimeProblem, roots: Mapping[str, Array]) -> PrimeProblem:

@@ -16,6 +16,7 @@ the almost unbiased estimate of a variance component (Foerstner 1979; Rao and Kl
 - Feet sink into the ground for as long as they stand, and together: the variance of gaps counts as often as stages and
   feet repeat one another. For a moving window's pose, so does that of sliding.
 - A landing is known to a stage, and so is the height of the ground then (landings.py).
+- A light contact tells the friction no better than its force is known (light_forces.py).
 - The weak prior on forces is not a measurement. It always pulls in the same direction, so that its pull on the
   parameters counts in full, as an error.
 - The parameters' own prior and the arrival keep the variance that they state.
@@ -41,6 +42,7 @@ from sysid_nodes.solvers.trajectory_least_squares.influence import gains, levera
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.sandwich import sandwich
 from sysid_nodes.systems.prime.landings import landing_variances, with_landings
+from sysid_nodes.systems.prime.light_forces import friction_errors
 from sysid_nodes.systems.prime.noise_variances import (
     motion_rows,
     near_contact_change,
@@ -53,7 +55,6 @@ from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 TRIANGLE = 0.25
 """Correlation of means of white noise over triangles that overlap by half: 1/6 over 2/3."""
@@ -77,7 +78,7 @@ def observed_covariances(
         rest: by which the solution is off its minimum; the linear model's step if None.
     """
     factor = factor or factorise(assemble(blocks, problem.layout), 0.0)
-    plain = None if factor is None else covariances(factor, local=False)
+    plain = None if factor is None else covariances(factor)
     if factor is None or plain is None:
         return None
     changing = near_contact_change(problem, point)
@@ -85,41 +86,27 @@ def observed_covariances(
         problem, blocks, leverages(blocks, factor, plain, noisy_rows(problem, blocks)), changing
     )
     variances = with_landings(variances, blocks, problem.layout.size, landing_variances(problem, point))
-    spread = sandwich(blocks, factor.equations, plain, variances)
+    spread = sandwich(blocks, factor, plain, variances)
     if spread is None:
         return None
-    known = plain.stage_parameter, plain.parameter
-    parameter = noisy_covariance(problem, blocks, point, factor, known, variances)
-    spread = _with_common_noise(problem, blocks, point, factor, spread, variances)
+    asked = np.linspace(0, len(plain.stage) - 1, _ASKED + 2).round().astype(int)[1:-1].tolist()
+    pairs = zip((plain.stage_parameter, plain.parameter), factor.covariances_with(*asked), strict=True)
+    known = tuple(np.concatenate(pair, axis=-1) for pair in pairs)
+    parameter, place = noisy_covariance(problem, blocks, point, factor, known, variances, whole=len(plain.parameter))
+    white = np.diagonal(spread.stage[asked], axis1=1, axis2=2)
+    spread = _with_common_noise(spread, place.reshape(white.shape) / white)
     return _add_remaining_step(replace(spread, parameter=parameter), rest or factor.step())
 
 
-def _with_common_noise(
-    problem: PrimeProblem,
-    blocks: Sequence[Blocks],
-    point: Trajectory,
-    factor: Factor,
-    found: Posterior,
-    variances: Sequence[Array],
-) -> Posterior:
-    """Covariances of the stages by noise that neighbours have in common, of the size that it has at a few of them.
+def _with_common_noise(found: Posterior, ratios: Array) -> Posterior:
+    """Covariances of the stages by noise that neighbours have in common, which makes variances at some of them (s, n)
+    so many times as large.
 
     The place of the base is twice an integral of accelerations, so that it errs by a fifth more than by white noise.
     """
-    stages = np.linspace(0, len(found.stage) - 1, _ASKED + 2).round().astype(int)[1:-1]
-    ratios = []
-    for stage in stages.tolist():
-        spread = noisy_covariance(problem, blocks, point, factor, factor.covariances_with(stage), variances)
-        ratios.append(np.diag(spread) / np.diag(found.stage[stage]))
     root = np.sqrt(np.maximum(np.mean(ratios, axis=0), 1.0))
     both = root[:, None] * root
-    return replace(
-        found,
-        stage=found.stage * both,
-        neighbour=found.neighbour * both,
-        second=found.second * both,
-        stage_parameter=found.stage_parameter * root[:, None],
-    )
+    return replace(found, stage=found.stage * both, neighbour=found.neighbour * both, second=found.second * both)
 
 
 _ASKED = 3
@@ -141,7 +128,6 @@ def _add_remaining_step(found: Posterior, rest: Step) -> Posterior:
         found,
         parameter=found.parameter + np.outer(theta, theta),
         stage=found.stage + outer(x, x),
-        stage_parameter=found.stage_parameter + x[:, :, None] * theta,
         neighbour=found.neighbour + outer(x[:-1], x[1:]),
         second=found.second + outer(x[:-2], x[2:]),
     )
@@ -152,10 +138,13 @@ def noisy_covariance(
     blocks: Sequence[Blocks],
     point: Trajectory,
     factor: Factor,
-    known: tuple[Array, Array],
+    known: tuple[Array, ...],
     variances: Sequence[Array],
-) -> Array:
-    """(c, c) covariance of some unknowns: the sum over all rows of gain times noise times gain.
+    *,
+    whole: int,
+) -> tuple[Array, Array]:
+    """(w, w) covariance of the first of some unknowns and (c - w,) variances of the others: the sum over all rows of
+    gain times noise times gain.
 
     Neighbours' noise is correlated where windows overlap.
 
@@ -164,41 +153,49 @@ def noisy_covariance(
         blocks: its residuals with derivatives at the point.
         point: of linearisation.
         factor: undamped, of their normal equations.
-        known: (N, nv, c) covariances of the stages with them, (p, c) of the parameters, as stated.
+        known: (N, nv, c) covariances of the stages with the unknowns, (p, c) of the parameters, as stated.
         variances: (B, m) of each group's noise.
+        whole: w.
     """
-    *found, arrived = gains([*blocks, problem.arrival_unknowns(point)], factor, *known)
+    by_stage, by_parameter = known
+    (arrived,) = gains([problem.arrival_unknowns(point)], factor, by_stage, by_parameter)
     score = problem.arrival.score.change_unknowns(arrived[0])
-    total, pull = score.covariance, score.pull
-    for name, group, gain, variance in zip(problem.groups, blocks, found, variances, strict=True):
+    pull, total = score.pull, [score.covariance[:whole, :whole], np.diag(score.covariance)[whole:]]
+
+    def add(first: Array, second: Array, times: float) -> None:
+        """So many times the products of rows, both ways."""
+        a, b = (gain.reshape(-1, gain.shape[-1]) for gain in (first, second))
+        product = a[:, :whole].T @ b[:, :whole]
+        total[0] = total[0] + times * (product + product.T)
+        total[1] = total[1] + 2.0 * times * np.einsum("kc,kc->c", a[:, whole:], b[:, whole:])
+
+    for name, group, gain, variance in zip(
+        problem.groups, blocks, gains(blocks, factor, by_stage, by_parameter), variances, strict=True
+    ):
         if name == "arrival":
             continue
+        if name == "contact":
+            light = friction_errors(problem, group, gain, point)
+            add(light, light, 0.5)
         gain *= np.sqrt(variance)[:, :, None]
         if name == "contact":
             split = motion_rows(blocks)
             pull = pull + np.einsum("bm,bmp->p", group.residual[:, split:], gain[:, split:])
-            gain = gain[:, :split]
-        flat = gain.reshape(-1, gain.shape[2])
-        total = total + flat.T @ flat
+            gain = np.ascontiguousarray(gain[:, :split])
+        add(gain, gain, 0.5)
         if name == "dynamics":
             # The joints' rows hold the torque sensor's readings, the base's none.
             gain = gain[:, 6:]
         if overlaps(problem, name):
-            total = total + TRIANGLE * _neighbours(gain, stage_of(group, problem.layout.size))
-    return np.asarray(total + np.outer(pull, pull))
+            gain, follows = np.ascontiguousarray(gain), np.diff(stage_of(group, problem.layout.size)) == 1
+            before, after = gain[:-1], gain[1:]
+            if not follows.all():
+                before, after = before[follows], after[follows]
+            add(before, after, TRIANGLE)
+    return np.asarray(total[0] + np.outer(pull[:whole], pull[:whole])), np.asarray(total[1] + pull[whole:] ** 2)
 
 
 def overlaps(problem: PrimeProblem, name: str) -> bool:
     """Whether a group's readings have noise in common with the next stage's."""
     channel = sensor_configs(problem.model.config.sensors).get(TORQUE if name == "dynamics" else name)
     return channel is not None and channel.window == Window.AROUND.value
-
-
-def _neighbours(gain: Array, stage: IntArray) -> Array:
-    """(p, p) sum of the products of consecutive stages' gains (B, m, p), both ways."""
-    follows, p = np.diff(stage) == 1, gain.shape[2]
-    gain = np.ascontiguousarray(gain)
-    pairs = (gain[:-1], gain[1:]) if follows.all() else (gain[:-1][follows], gain[1:][follows])
-    before, after = (own.reshape(-1, p) for own in pairs)
-    product = before.T @ after
-    return np.asarray(product + product.T)

@@ -48,6 +48,7 @@ class Parameters:
         masses: column of the logarithm of the error of all links' masses that are not identified; or empty.
         give: column of the compliance of feet and ground; or empty.
         lag: column of the time by which they give late; or empty.
+        friction: column of the logarithm of the ground's friction over the configured one; or empty.
         step: time between stages [s].
         foot: (nc,) foot that each contact point belongs to.
         shares: (n, kinds + 1) which gains add up to each joint's drive's.
@@ -67,6 +68,7 @@ class Parameters:
     masses: slice
     give: slice
     lag: slice
+    friction: slice
     step: float
     foot: npt.NDArray[np.int64]
     shares: Array
@@ -159,9 +161,10 @@ class Parameters:
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:
-        """(p,) whether a column is of slope, compliance, lag, feet, drives, links, encoders or delays."""
+        """(p,) whether a column is of slope, compliance, lag, friction, feet, drives, links, encoders or delays."""
         out = np.zeros(self.count, dtype=bool)
-        for columns in (self.tilt, self.feet, self.drives, self.masses, self.give, self.lag, self.gains, self.offsets):
+        ground = self.tilt, self.give, self.lag, self.friction
+        for columns in (*ground, self.feet, self.drives, self.masses, self.gains, self.offsets):
             out[columns] = True
         out[self.delays] = True
         return out
@@ -177,6 +180,10 @@ class Parameters:
     def compliance(self, theta: Array) -> float:
         """Of feet and ground [m/N]."""
         return float(theta[self.give].sum())
+
+    def friction_factor(self, theta: Array) -> float:
+        """On the configured friction coefficient of the ground."""
+        return float(np.exp(theta[self.friction].sum()))
 
     def gain_factor(self, theta: Array) -> Array:
         """(n,) a drive's reading over its torque."""
@@ -312,6 +319,7 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         masses=spans[4],
         give=spans[5],
         lag=spans[6],
+        friction=spans[7],
         step=config.step,
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
         shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
@@ -351,6 +359,7 @@ def _constants(config: PrimeConfig, carriers: Sequence[str]) -> tuple[tuple[_Con
         (_Constant(("links.mass",), "1", config.inertia.links_sigma),),
         (_Constant(("ground.compliance",), "m/N", contact.compliance_sigma),),
         (_Constant(("ground.lag",), "s", contact.lag_sigma if sinks else 0.0),),
+        (_Constant(("ground.friction",), "1", contact.friction_sigma),),
     )
 
 

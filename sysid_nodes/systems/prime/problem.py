@@ -36,6 +36,7 @@ from sysid_nodes.systems.prime.parameter_step import curved_step
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.score import Score
 from sysid_nodes.systems.prime.sensing import Readings, build_readings, torque_rows
+from sysid_nodes.systems.prime.surroundings import contact_law_with
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -218,10 +219,13 @@ class PrimeProblem:
         return replace(solved, w=w)
 
     def move_point(self, point: Trajectory, stage_step: Array, parameter_step: Array, local_step: Array) -> Trajectory:
-        """The point after a step and nothing else."""
+        """The point after a step and nothing else; contacts keep their forces where friction alone moves."""
         w, theta = point.w + local_step.reshape(point.w.shape), point.theta.copy()
         if self.free is None:
             theta = self.model.parameters.move(theta, parameter_step)
+            for by in parameter_step[self.model.parameters.friction]:
+                velocity, pressed = contact_law_with(self.law, self.model.parameters, point.theta).hold_force(point.w)
+                w += by * (velocity - pressed)
         else:
             theta[self.free] += parameter_step
         return Trajectory(retract(point.q, stage_step), w, theta)
@@ -286,7 +290,7 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
     config = model.config
     torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
     dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
-    constants = model.base, model.parameters, dynamics
+    constants = model.base, model.parameters, dynamics, np.ones((stages - 2, model.base.contacts, 2))
     inner = ReferenceRows(*constants) if model.kernel is None else CompiledRows(model.kernel, *constants)
     return PrimeProblem(
         model=model,

@@ -54,8 +54,12 @@ class Readings:
             self._constant.append(self._linearise(point, motion))
         return replace(self._constant[0], residual=self.residual(point, motion))
 
+    def linearise(self, point: Trajectory, motion: DiscreteMotion) -> Linearisation:
+        """The residual with its derivatives by states and readings."""
+        return self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
+
     def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
-        found = self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
+        found = self.linearise(point, motion)
         count, rows = found.residual.shape
         by_parameter = None
         if found.parameters is not None:

@@ -57,11 +57,15 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
 
 
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
-    """The contact law with slope, compliance and lag of theta (p,), its prior on forces in proportion to the weight.
+    """The contact law with slope, friction, compliance and lag of theta (p,), its prior on forces as of the weight.
 
     A prior that knew nothing of the weight would make robots light whose drives' gain is not known: 0.7 % on a Go2.
     """
-    config = replace(law.config, force_sigma=law.config.force_sigma * parameters.mass_ratio(theta))
+    config = replace(
+        law.config,
+        force_sigma=law.config.force_sigma * parameters.mass_ratio(theta),
+        friction=law.config.friction * parameters.friction_factor(theta),
+    )
     law = replace(law, config=config, compliance=parameters.compliance(theta), lag=float(theta[parameters.lag].sum()))
     if parameters.tilt.start == parameters.tilt.stop:
         return law
@@ -72,7 +76,7 @@ def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> C
 def add_columns(
     point: Trajectory, at: Evaluated, base: FloatingBase, parameters: Parameters, scale: Array, columns: Array
 ) -> None:
-    """Adds derivatives by slope, compliance, lag and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
+    """Adds derivatives by what is unknown of ground and feet to columns (K, nv + 6 nc, p) of dynamics and contact rows.
 
     Args:
         point: of linearisation.
@@ -90,6 +94,8 @@ def add_columns(
     slope = contact.sliding_lift(at.contact.slip, ROUNDING)[1] if law.config.law == "coulomb" else None
     linear, angular = at.kinematics.linear[1:-1], at.kinematics.angular[1:-1]
 
+    whitening = np.broadcast_to(law.scale, (count, nc, 3))
+
     def add_force(column: int | slice, force: Array, moment: Array) -> None:
         """Derivatives (K, nc, 3) of forces and of moments about the spheres' centres."""
         pushed = np.einsum("kciv,kci->kv", linear, force) + np.einsum("kciv,kci->kv", angular, moment)
@@ -101,17 +107,19 @@ def add_columns(
         if slope is not None:
             head = head + np.sum(slope[:, where] * slip, axis=-1)
         rows = contacts[:, 0, :, :, column]
-        rows[:, where, 0] += law.scale[0] * head
-        rows[:, where, 1:] += law.scale[1:] * slip
+        rows[:, where, 0] += whitening[:, where, 0] * head
+        rows[:, where, 1:] += whitening[:, where, 1:] * slip
 
     arms, before = contact_arms(law.plane, base.contact_radii), law.depth(point.w, at.contact.gap)
     local = law.force(point.w[1:-1])
     centre, rotation = at.kinematics.centre, at.kinematics.rotation
-    per_gap = law.scale[0] * law.per_gap
+    per_gap = whitening[..., 0] * law.per_gap
     for column in range(parameters.give.start, parameters.give.stop):
         contacts[:, 0, :, 0, column] = per_gap * (1.0 - law.kept) * local[..., 0]
     for column in range(parameters.lag.start, parameters.lag.stop):
         contacts[:, 0, :, 0, column] = per_gap * law.kept_slope * (before[0] - law.compliance * local[..., 0])
+    for column in range(parameters.friction.start, parameters.friction.stop):
+        contacts[:, 0, :, :, column] = law.by_friction(point.w[1:-1], at.contact.slip)
     for axis, column in enumerate(range(parameters.tilt.start, parameters.tilt.stop)):
         turned = _axes_slope(law.plane, axis)
         arms_slope = -base.contact_radii[:, None] * turned[0]

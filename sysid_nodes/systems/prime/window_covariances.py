@@ -54,6 +54,7 @@ class WindowCovariances:
     def restart(self) -> None:
         """The motion ends; what is known of the noise is kept."""
         self._changing = np.zeros(0, dtype=bool)  # stages of the last window about a change of contact
+        self._landings = np.zeros((0, 0))  # their variances for when feet touched
         self._counted = -np.inf  # stamp of the newest stage whose residuals are among those observed [s]
         self._parameter: Array | None = None
         self.ratio: Array = np.ones(1)
@@ -79,7 +80,7 @@ class WindowCovariances:
         self._changing = changing
         new = self._settled_stages(times) if factor is not None else slice(0)
         anew = len(changing[new]) > 0
-        landings = landing_variances(problem, solved.linearised)
+        landings = self._remember_landings(landing_variances(problem, solved.linearised), dropped)
         whole = anew or self._parameter is None or bool(landings.any())
         found = None if factor is None else covariances(factor, last=None if whole else covered)
         if factor is not None and found is not None and anew:
@@ -98,14 +99,23 @@ class WindowCovariances:
             return None
         return replace(found, parameter=self._parameter)
 
+    def _remember_landings(self, landings: Array, dropped: int) -> Array:
+        """Variances (N, nc) with those of landings whose flight has left the window: nothing else shows them there."""
+        begun = self._landings[dropped:][: REACH + 1]
+        if len(begun):
+            landings[: len(begun)] = np.maximum(landings[: len(begun)], begun)
+        self._landings = landings
+        return landings
+
     def _look(self, solved: Improved, factor: Factor, found: Posterior) -> None:
         """Covariances by the residuals' noise, of the parameters and of a stage that is told next."""
         window = solved.problem, solved.blocks, solved.linearised, factor
-        self._parameter = noisy_covariance(*window, (found.stage_parameter, found.parameter), self.variances)
+        known = found.stage_parameter, found.parameter
+        self._parameter, _ = noisy_covariance(*window, known, self.variances, whole=len(found.parameter))
         stage = max(len(found.stage) - _TOLD, 0)
         lasting = self._observed.with_lasting_sliding(self.variances, solved.blocks)
-        spread = noisy_covariance(*window, factor.covariances_with(stage), lasting)
-        self.ratio = np.diag(spread) / np.diag(found.stage[stage])
+        _, spread = noisy_covariance(*window, factor.covariances_with(stage), lasting, whole=0)
+        self.ratio = spread / np.diag(found.stage[stage])
 
     def _settled_stages(self, times: Array) -> slice:
         """Stages that have settled since residuals were last looked at; none while they are too few."""

@@ -63,6 +63,11 @@ class Setting:
     drive: Drive
     others: Others
 
+    @property
+    def steps(self) -> int:
+        """Simulation steps made so far, the smaller ones of `others` among them."""
+        return self.simulator.steps + sum(other.steps for other in self.others)
+
     def close(self) -> None:
         """Ends processes and lets go of a cluster, if there are any."""
         if not isinstance(self.simulator, DrivenSimulations):
@@ -217,7 +222,7 @@ def _result(log: MotionLog, config: SamplingConfig, setting: Setting, fit: Fit) 
         misfit_before=before,
         clips=len(fit.problem.first),
         left_out=fit.left_out,
-        steps=setting.simulator.steps,
+        steps=setting.steps,
         levels=tuple(_level(found, length, *level) for length, level in zip(fit.lengths, fit.levels, strict=True)),
         findings=findings,
         replay=_replay(log, config, setting, fit.vector),

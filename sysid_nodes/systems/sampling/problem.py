@@ -3,7 +3,7 @@
 
 Every clip is simulated once as it is, once for each unknown that simulations depend on, and once for each coordinate of
 its start state, all from the same state and with the same set-points (common random numbers: there is no other chance
-in it). Unknowns of the sensors need no simulation.
+in it). Unknowns of the sensors need no simulation, nor does a start farther along level ground.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 _STEEP = 2.0  # times the median clip's slope from which on it is looked at from the other side
+_LEVEL = 2  # start coordinates, the first ones, along which the ground is the same: a robot moves alike from there
 _JUMP = 1.5  # times the slope on the other side: no smooth curve differs by so much within a step of the differences
 
 
@@ -94,13 +95,16 @@ class ClipProblem:
         m = len(vectors)
         begin = self.coordinates.state(self.guess, start)
         # Per clip: m variants from its start, then the first variant from d starts beside it.
-        beside = self.coordinates.state(self.guess[:, None], start[:, None] + np.diag(moves))
+        beside = self.coordinates.state(self.guess[:, None], start[:, None] + np.diag(moves)[_LEVEL:])
         if by_start is not None:
             beside, d = beside[:, :0], 0
-        begins = np.concatenate([np.repeat(begin[:, None], m, axis=1), beside], axis=1).reshape(clips * (m + d), -1)
-        variant = np.tile(np.concatenate([np.arange(m), np.zeros(d, dtype=np.int64)]), clips)
-        states = self._simulate(vectors, begins, variant, np.repeat(np.arange(clips), m + d))
-        states = states.reshape(clips, m + d, self.length, -1)
+        several = m + beside.shape[1]
+        begins = np.concatenate([np.repeat(begin[:, None], m, axis=1), beside], axis=1).reshape(clips * several, -1)
+        variant = np.tile(np.concatenate([np.arange(m), np.zeros(several - m, dtype=np.int64)]), clips)
+        states = self._simulate(vectors, begins, variant, np.repeat(np.arange(clips), several))
+        states = states.reshape(clips, several, self.length, -1)
+        if d:
+            states = self._with_aside(states, m)
         sensing = self.unknowns.sensing(parameters)
         at = self.instants[:, None]
         all_ = self._compare(np.broadcast_to(at, states.shape[:3]), states, sensing)
@@ -151,8 +155,9 @@ class ClipProblem:
     def by_start(self, parameters: Array) -> tuple[Array, Array]:
         """Residuals (C, L m) at the guesses and derivatives (C, L m, d) by the start coordinates alone."""
         clips, moves = len(self.first), self.coordinates.steps
-        beside = self.coordinates.state(self.guess[:, None], np.vstack([np.zeros(len(moves)), np.diag(moves)]))
-        found = self._residuals(parameters, beside)
+        each = np.vstack([np.zeros(len(moves)), np.diag(moves)[_LEVEL:]])
+        states = self._with_aside(self._from_each(parameters, self.coordinates.state(self.guess[:, None], each)), 1)
+        found = self._compare_each(states, parameters)
         base, moved = found[:, 0], found[:, 1:]
         return base, np.moveaxis((moved - base[:, None]) / moves[:, None], 1, -1).reshape(clips, -1, len(moves))
 
@@ -169,12 +174,26 @@ class ClipProblem:
 
     def _residuals(self, parameters: Array, begins: Array) -> Array:
         """(C, V, L m) from start states (C, V, nq + nv)."""
+        return self._compare_each(self._from_each(parameters, begins), parameters)
+
+    def _from_each(self, parameters: Array, begins: Array) -> Array:
+        """States (C, V, L, nq + nv) from start states (C, V, nq + nv)."""
         clips, several = begins.shape[:2]
         begins = begins.reshape(clips * several, -1)
         none, clip = np.zeros(len(begins), dtype=np.int64), np.repeat(np.arange(clips), several)
-        states = self._simulate([parameters], begins, none, clip).reshape(clips, several, self.length, -1)
+        return self._simulate([parameters], begins, none, clip).reshape(clips, several, self.length, -1)
+
+    def _with_aside(self, states: Array, behind: int) -> Array:
+        """States (C, V + 2, L, nq + nv): behind so many of V, the first ones as moved along the ground by a step."""
+        aside = np.repeat(states[:, :1], _LEVEL, axis=1)
+        for k in range(_LEVEL):
+            aside[:, k, :, k] += self.coordinates.steps[k]
+        return np.concatenate([states[:, :behind], aside, states[:, behind:]], axis=1)
+
+    def _compare_each(self, states: Array, parameters: Array) -> Array:
+        """(C, V, L m) of states (C, V, L, nq + nv)."""
         at = np.broadcast_to(self.instants[:, None], states.shape[:3])
-        return self._compare(at, states, self.unknowns.sensing(parameters)).reshape(clips, several, -1)
+        return self._compare(at, states, self.unknowns.sensing(parameters)).reshape(*states.shape[:2], -1)
 
     def _compare(self, instants: IntArray, states: Array, sensing: Sensing) -> Array:
         """(..., L, m) residuals of states (..., L, nq + nv) at instants (..., L)."""

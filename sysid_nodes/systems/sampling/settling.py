@@ -20,6 +20,7 @@ Array = npt.NDArray[np.float64]
 _DAMPINGS = (1e-3, 0.1, 10.0)  # tried at every step
 _LEAD = 0.02  # that contacts need to settle [s]
 _HUGE = 1e12  # what a simulation that is about to fail gives, and whose squares overflow
+_NOISE = 1.1  # times the cost that noise alone would leave: a clip that fits so well needs no better derivatives
 _ENOUGH = 0.02  # relative decrease of a clip's cost below which it is left alone
 
 
@@ -78,8 +79,8 @@ def lead_in(problem: ClipProblem, parameters: Array, guess: StartGuess) -> ClipP
 def settle_starts(problem: ClipProblem, parameters: Array, iterations: int) -> Settled:
     """The problem with guesses that fit their clips better.
 
-    Derivatives are simulated once, and again for clips that do not get on with them while most others fit better; in
-    between they follow the residuals (`secant`).
+    Derivatives are simulated once, and again for clips that do not get on with them while most others fit better and
+    noise does not explain it; in between they follow the residuals (`secant`).
     """
     guess, moves = problem.guess.copy(), problem.coordinates.steps
     residual, slopes = problem.by_start(parameters)
@@ -93,7 +94,8 @@ def settle_starts(problem: ClipProblem, parameters: Array, iterations: int) -> S
         slopes[open_] = secant(slopes[open_], step, found - residual[open_], moves)
         residual[open_] = found
         stuck, cost = gained <= _ENOUGH, (residual**2).sum(axis=1)
-        anew = open_[stuck & ~fresh[open_] & (cost[open_] > np.median(cost))]
+        enough = max(float(np.median(cost)), _NOISE * float(np.median((residual != 0.0).sum(axis=1))))
+        anew = open_[stuck & ~fresh[open_] & (cost[open_] > enough)]
         open_, fresh[open_] = np.union1d(open_[~stuck], anew), False
         if len(anew):
             part = replace(problem, first=problem.first[anew], guess=guess[anew])

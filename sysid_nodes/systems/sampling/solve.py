@@ -12,7 +12,7 @@ every simulation of a walk is dear.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,11 +102,11 @@ class Solution:
     def step_after(self, equations: Equations, simulator: Simulator, unsure: Array) -> Array:
         """(K + 1,) the step that is left of equations of `others` once their step is made in simulations.
 
-        Had residuals been straight, it would be none. In contact they are not: a start state follows as far as its clip
-        fits better. A clip that no longer can be simulated pulls nowhere.
+        Had residuals been straight, it would be none. In contact they are not: a start state follows if its clip fits
+        better for it. A clip that no longer can be simulated pulls nowhere.
         """
         change, problem = self.step(equations), replace(self.problem, simulator=simulator)
-        starts, residual = _follow(problem, equations, change, self.parameters + change[:-1])
+        starts, residual = _follow(problem, equations, change, self.parameters + change[:-1], _START_DAMPINGS[:1])
         residual = np.where(np.isfinite(residual), residual + change[-1] * unsure, 0.0)
         return self.step(self.others(residual, unsure, change, starts))
 
@@ -198,11 +198,17 @@ def _assemble(
     return assemble(rollout, first, parameters, prior, start, information, loss)
 
 
-def _follow(problem: ClipProblem, equations: Equations, change: Array, parameters: Array) -> tuple[Array, Array]:
+def _follow(
+    problem: ClipProblem,
+    equations: Equations,
+    change: Array,
+    parameters: Array,
+    dampings: Sequence[float] = _START_DAMPINGS,
+) -> tuple[Array, Array]:
     """Steps (C, d) of the start states that follow a change of the parameters, and the residuals (C, L m) there."""
     right = equations.start_gradient + np.einsum("gkd,k->gd", equations.by_start, change)
     steps = [np.zeros_like(right)]
-    for damping in _START_DAMPINGS:
+    for damping in dampings:
         inverse, _ = equations.eliminate_starts(damping)
         steps.append(-np.einsum("gde,ge->gd", inverse, right))
     trials = np.array(steps)

@@ -37,7 +37,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 def update(status: PrimeStatus = PrimeStatus.GOOD, inflation: float = 1.0) -> PrimeUpdate:
     estimate = still(ROBOT, 100.0 + 0.01 * np.arange(15))
-    return PrimeUpdate(estimate, range(12, 14), PrimeJudgement(status, (), inflation), 0.02, 100.14, 0.8)
+    return PrimeUpdate(estimate, range(12, 14), PrimeJudgement(status, (), inflation), 0.02, 100.14)
 
 
 def markers(status: PrimeStatus = PrimeStatus.GOOD) -> dict[tuple[str, int], Marker]:

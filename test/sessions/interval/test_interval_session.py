@@ -11,6 +11,7 @@ import pytest
 from shared.payload_problem import Problem
 from shared.recorded import problem
 
+from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.data.joint_state import RawJointState
 from sysid_nodes.reports.interval.files import write_run
 from sysid_nodes.reports.interval.result_file import build_document, read_result
@@ -19,6 +20,7 @@ from sysid_nodes.results import Status
 from sysid_nodes.sessions.interval.session import IntervalSession
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
+from sysid_nodes.systems.interval.doubts import Doubts
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.stream_watch import Judgement
 
@@ -133,11 +135,11 @@ def test_bounds_that_are_doubted_are_told_with_their_reason(
     """From the window on that uses up the margin, in the result, what is judged and the run; until a reset."""
     doubt = Finding("margin", "all joints", 0.0, "hardly any margin is left")
 
-    def weigh(pipeline: IntervalPipeline, t: float, *, fitted: bool) -> None:
-        if t > 10.2:
-            pipeline.doubt = doubt
+    def weigh(doubts: Doubts, samples: JointSamples, *_: object) -> None:
+        if samples.t[-1] > 10.2:
+            doubts.found = doubt
 
-    monkeypatch.setattr(IntervalPipeline, "_weigh", weigh)
+    monkeypatch.setattr(Doubts, "weigh", weigh)
     session = IntervalSession(gen3.robot, CONFIG)
     told = [news for message in stream if (news := session.process(message)) is not None]
     assert [news.status is Status.DOUBTFUL for news in told] == [False, False, True, True]

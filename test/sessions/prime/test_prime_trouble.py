@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shared.firm_contacts import hold_firm
 from shared.legged_readings import START, feed_all, make_session, record, spoilt, still
 from shared.quick_and_slow import mark_slow
 
@@ -28,12 +29,15 @@ LIVE = {
 """The live pace: a solve every step."""
 
 
-def follow(duration: float, **options: object) -> tuple[list[PrimeUpdate], np.ndarray, LeggedRobotSim]:
-    """What is published of a run, the base's error in units of sigma (N, 3) and its length [m] (N,) as last column."""
+def follow(
+    duration: float, told: dict[str, object] | None = None, **options: object
+) -> tuple[list[PrimeUpdate], np.ndarray, LeggedRobotSim]:
+    """What is published of a run, the base's error in units of sigma (N, 3) and its length [m] (N,) as last column;
+    `told` to the estimator."""
     flat = {name.replace("__", "."): value for name, value in options.items()}
     config = from_flat(LeggedSimulationConfig, {"load.mass": 3.0, **flat})
     sim = LeggedRobotSim(config, np.random.default_rng(3), start=START)
-    updates = feed_all(make_session(real=True, **LIVE), sim.run(duration))
+    updates = feed_all(make_session(real=True, **LIVE, **(told or {})), sim.run(duration))
     series = sim.series()
     at = [int(np.argmin(np.abs(series.time + START - update.t))) for update in updates]
     rows = []
@@ -99,12 +103,17 @@ def test_a_late_pose_does_not_keep_the_payload_from_being_learnt() -> None:
 
 
 @pytest.mark.parametrize(("motion", "duration"), mark_slow([("trot", 1.3), ("sway", 1.0)], but=[("sway", 1.0)]))
-def test_on_slippery_ground_a_wrong_place_is_not_trusted(motion: str, duration: float) -> None:
-    """Friction is 0.2 where 0.8 is assumed: feet that push slide, and the base is up to 60 mm from where it seems.
+def test_on_slippery_ground_a_wrong_place_is_not_trusted(
+    motion: str, duration: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Friction is 0.2 where 0.8 is taken for exact, and contacts for firm: feet that push slide, and the base is up to
+    60 mm from where it seems.
 
     What is trusted stays within five sigma, and within 5 mm.
     """
-    updates, wrong, _ = follow(duration, motion=motion, ground__friction=0.2)
+    hold_firm(monkeypatch)
+    exact: dict[str, object] = {"prime__contact__friction_sigma": 0.0}
+    updates, wrong, _ = follow(duration, exact, motion=motion, ground__friction=0.2)
     assert wrong[:, 3].max() > 0.02, "they slip"
     good = trusted(updates)
     assert np.abs(wrong[good, :3]).max() < 5.0
@@ -113,6 +122,13 @@ def test_on_slippery_ground_a_wrong_place_is_not_trusted(motion: str, duration: 
     assert all(judgement.status is PrimeStatus.DOUBTFUL for judgement in doubted)
     assert "feet slide" in doubted[0].sentence
     assert all(judgement.inflation > 1.0 for judgement in doubted[:5])
+
+
+def test_slippery_ground_is_found_to_be_so() -> None:
+    """The same sway, friction unknown: 2.6 mm at most, where 60 were."""
+    updates, wrong, _ = follow(1.0, motion="sway", ground__friction=0.2)
+    assert wrong[:, 3].max() < 0.005
+    assert np.abs(wrong[trusted(updates), :3]).max() < 5.0
 
 
 @pytest.mark.slow  # of whole logs: test_robust_logs.py

@@ -53,8 +53,11 @@ def test_covariances_with_a_stage_are_columns_of_the_inverse(layout: Layout, wid
     inverse = np.linalg.inv(hessian + np.diag(np.diag(hessian) == 0.0))  # local variables of no block
     own = slice(stage * n, (stage + 1) * n)
     by_stage, by_parameter = factor.covariances_with(stage)
+    both = factor.covariances_with(stages // n - 1, stage)
     close = 1e-6 * np.abs(inverse).max()
     np.testing.assert_allclose(by_stage.reshape(stages, n), inverse[:stages, own], atol=close)
     np.testing.assert_allclose(by_parameter, inverse[stages : stages + layout.parameters, own], atol=close)
+    for together, alone in zip(both, (by_stage, by_parameter), strict=True):
+        np.testing.assert_allclose(together[..., n:], alone, atol=close)
     total = sum(np.einsum("bmi,bmj->ij", gain, gain) for gain in gains(groups, factor, by_stage, by_parameter))
     np.testing.assert_allclose(total, inverse[own, own], atol=close)

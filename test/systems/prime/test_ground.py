@@ -11,6 +11,7 @@ from shared.legged_log import LeggedLog, simulate, simulated_config
 
 from sysid_nodes.results.prime import EstimateStatus, PrimeEstimate
 from sysid_nodes.rollouts.legged_model import GroundConfig
+from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.systems.prime import (
@@ -19,15 +20,29 @@ from sysid_nodes.systems.prime import (
     PrimeConfig,
     build_model,
     estimate_motion,
+    light_forces,
 )
 from sysid_nodes.systems.prime.config import ContactConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw, kept_share
+from sysid_nodes.systems.prime.model import Model
 
 
 def solve(log: LeggedLog, **contact: float) -> PrimeEstimate:
     config = simulated_config()
     config = replace(config, contact=replace(config.contact, **contact))
     return estimate_motion(build_model(log.robot, config), log.steps.times, log.steps.samples)
+
+
+def newest(model: Model, log: LeggedLog) -> PrimeEstimate:
+    """The last estimate of a moving horizon."""
+    horizon, found = MovingHorizon(model, HorizonConfig()), None
+    for first in range(0, len(log.q), 4):
+        stop = min(first + 4, len(log.q))
+        part = {name: samples.between(first, stop) for name, samples in log.steps.samples.items()}
+        horizon.push(AlignedSteps(0, first, log.steps.times[first:stop], part))
+        found = horizon.step() or found
+    assert found is not None
+    return found
 
 
 def compliance(time_constant: float) -> tuple[float, float]:
@@ -148,3 +163,36 @@ def test_a_foot_that_bears_unseen_has_it_in_its_sigma(uneven: LeggedLog) -> None
         loaded = np.isfinite(true).all(axis=2) & (true[..., 2] > 5.0)
         ratios.append(((found.contacts.force[newest] - true) / found.contacts.force_sigma[newest])[loaded])
     assert np.sqrt(np.mean(np.concatenate(ratios)[:, 2] ** 2)) < 6.0
+
+
+@pytest.mark.parametrize("mode", ["batch", "horizon"])
+def test_feet_that_slide_tell_the_friction(mode: str) -> None:
+    """0.3 where 0.8 is stated, two thirds of its logarithm's prior sigma and more away; a batch knows it to a sixth."""
+    ground = GroundConfig(friction=0.3)
+    log = simulate(
+        LeggedSimulationConfig(motion="trot", load=LoadConfig(mass=3.0), ground=ground), 1.5, seed=1, skip=0.5
+    )
+    model = build_model(log.robot, simulated_config())
+    found = estimate_motion(model, log.steps.times, log.steps.samples) if mode == "batch" else newest(model, log)
+    k = found.parameter_names.index("ground.friction")
+    sigma = float(np.sqrt(found.parameter_covariance[k, k]))
+    assert abs(found.parameters[k] - np.log(0.3 / 0.8)) < 3.0 * sigma < 0.6
+    assert found.contacts.friction == pytest.approx(0.8 * np.exp(found.parameters[k]))
+
+
+def test_light_landings_tell_the_friction_no_better_than_their_forces_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A walk that hardly slides has three landings under 2 to 3 N that do: wrong by a third, and sure to a tenth."""
+    ground = GroundConfig(friction=0.5)
+    log = simulate(LeggedSimulationConfig(load=LoadConfig(mass=3.0), ground=ground), 2.0, seed=2, skip=4.0)
+
+    def off() -> float:
+        """Error over sigma."""
+        found = solve(log)
+        k = found.parameter_names.index("ground.friction")
+        return float(abs(found.parameters[k] - np.log(0.5 / 0.8)) / np.sqrt(found.parameter_covariance[k, k]))
+
+    assert off() < 2.5
+    monkeypatch.setattr(light_forces, "ERROR", 0.0)
+    assert off() > 3.0

@@ -50,6 +50,18 @@ def test_a_robot_lands_where_no_mocap_sees_it(drop: LeggedLog) -> None:
     assert np.all(np.abs(wrong) < 0.015)
 
 
+@pytest.mark.parametrize("stages", [3, 10, 14])
+def test_orientations_of_motion_capture_alone_begin_a_short_window(drop: LeggedLog, stages: int) -> None:
+    """Without an IMU's; to the noise of a pose, 0.02 rad. A window shorter than the smoothing's kernel was an error."""
+    steps = drop.steps.samples
+    samples = {name: one for name, one in steps.items() if name not in ("imu_orientation", "accelerometer")}
+    samples = {name: between(one, 0, stages - 1) for name, one in samples.items()}
+    found = initial_configurations(build_model(drop.robot, simulated_config()), samples, stages)
+    assert found.shape == (stages, drop.q.shape[1])
+    turned = 2.0 * np.arccos(np.clip(np.abs(np.sum(found[:, 3:7] * drop.q[:stages, 3:7], axis=1)), 0.0, 1.0))
+    assert np.all(turned < 0.04)
+
+
 def test_without_accelerometer_a_robot_is_let_down(drop: LeggedLog) -> None:
     """From where the mocap saw it last in the air, not at once, to where it stood later on."""
     samples = {name: one for name, one in drop.steps.samples.items() if name != "accelerometer"}

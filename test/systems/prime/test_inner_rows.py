@@ -26,6 +26,7 @@ def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, Prime
     """The same problem with compiled and with NumPy rows, and a random point."""
     robot = load_robot(name)
     ground = {"normal": (0.6, 0.0, 0.8), "height": 0.1, "tilt_sigma": unknown, "compliance_sigma": unknown}
+    ground["friction_sigma"] = unknown
     contact = ContactConfig(law=law, foot_sigma=unknown, **ground)
     process = ProcessConfig(coulomb=unknown, viscous=unknown, armature=unknown)
     inertia = InertiaConfig(bodies=f"{robot.body},{BODY[name]}", links_sigma=unknown)
@@ -40,7 +41,9 @@ def both(name: str, law: str, unknown: float = 0.0) -> tuple[PrimeProblem, Prime
     theta[compiled.parameters.give] *= 1e-3  # millimetres under a robot's weight
     w = 0.5 * rng.normal(size=(STAGES, compiled.base.contacts, 3))
     w[2, 0] = 0.0  # where the cone's axis has no direction
-    problems = (build_problem(model, samples, STAGES, first_arrival(model, q[0])) for model in (compiled, reference))
+    firmness = rng.uniform(0.2, 1.0, (STAGES - 2, compiled.base.contacts, 2))
+    plain = (build_problem(model, samples, STAGES, first_arrival(model, q[0])) for model in (compiled, reference))
+    problems = (replace(problem, inner=problem.inner.firm(firmness)) for problem in plain)
     return *problems, Trajectory(random_trajectory(name, 2, STAGES), w, theta)
 
 

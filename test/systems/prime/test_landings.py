@@ -35,11 +35,13 @@ def blind(log: LeggedLog, first: int) -> dict[str, Samples]:
     return {**log.steps.samples, "mocap_pose": Samples(mocap.steps[kept], mocap.values[kept], mocap.weights[kept])}
 
 
-def follow(log: LeggedLog, samples: dict[str, Samples]) -> tuple[MovingHorizon, list[PrimeEstimate]]:
-    horizon = MovingHorizon(build_model(log.robot, PrimeConfig()), HorizonConfig(covered=HOP + 2))
+def follow(
+    log: LeggedLog, samples: dict[str, Samples], hop: int = HOP, window: int = 30
+) -> tuple[MovingHorizon, list[PrimeEstimate]]:
+    horizon = MovingHorizon(build_model(log.robot, PrimeConfig()), HorizonConfig(window=window, covered=hop + 2))
     found = []
-    for first in range(0, len(log.q), HOP):
-        stop = min(first + HOP, len(log.q))
+    for first in range(0, len(log.q), hop):
+        stop = min(first + hop, len(log.q))
         part = {name: entry.between(first, stop) for name, entry in samples.items()}
         horizon.push(AlignedSteps(0, first, log.steps.times[first:stop], part))
         if (estimate := horizon.step()) is not None:
@@ -60,6 +62,18 @@ def test_a_height_after_a_fall_that_no_pose_saw_the_end_of(monkeypatch: pytest.M
     assert worst() < 2.5
     monkeypatch.setattr(windows, "landing_variances", lambda _, point: np.zeros(point.w.shape[:2]))
     assert worst() > 3.0
+
+
+def test_a_landing_whose_flight_has_left_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With short steps of the window it leaves before the landing does, which counts as one all the same."""
+    log = fall()
+
+    def last_sigma() -> float:
+        return float(np.sqrt(follow(log, blind(log, 6), hop=2, window=20)[1][-1].q_covariance[-2, 2, 2]))
+
+    remembered = last_sigma()
+    monkeypatch.setattr(windows.WindowCovariances, "_remember_landings", lambda _, landings, __: landings)
+    assert last_sigma() < 0.8 * remembered
 
 
 def test_what_a_foot_comes_down_in_a_step() -> None:

@@ -21,12 +21,12 @@ from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.influence import leverages
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.variance_components import correlation_time
-from sysid_nodes.systems.prime import PrimeConfig, build_model, noise_variances, noise_weights, observed_noise
+from sysid_nodes.systems.prime import PrimeConfig, build_model, log_weights, noise_variances, observed_noise
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.full_information import estimate_motion, solve_by_continuation
 from sysid_nodes.systems.prime.initialisation import initial_configurations
+from sysid_nodes.systems.prime.log_weights import weigh_readings
 from sysid_nodes.systems.prime.noise_variances import ObservedVariances, near_contact_change, observed_variances
-from sysid_nodes.systems.prime.noise_weights import weigh_readings
 from sysid_nodes.systems.prime.observed_noise import observed_covariances
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -181,18 +181,33 @@ def test_base_is_weighed_by_the_disturbances_that_it_shows(trot: Trot, times: fl
 
 
 def test_weights_are_those_of_the_residuals_that_they_lead_to(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More rounds change no weight by more than 6 %; after the first, one is 14 % off.
+    """More rounds change no weight by more than 8 %; after the first, one is 14 % off.
 
     Rows that the motion follows leave little in their residuals, of the waist of a G1 a twentieth: its torque's
     variance was taken for three times what it is, and moments of inertia came out too small by as much as they paid.
     """
     problem, factors = trot.problem(simulated_config()), []
-    for rounds in (noise_weights.ROUNDS, 8, 1):
-        monkeypatch.setattr(noise_weights, "ROUNDS", rounds)
+    for rounds in (log_weights.ROUNDS, 8, 1):
+        monkeypatch.setattr(log_weights, "ROUNDS", rounds)
         factors.append(weigh_readings(problem, trot.solved.point)[0].weights["dynamics"])
     chosen, last, first = factors
-    np.testing.assert_allclose(chosen, last, rtol=0.06)
+    np.testing.assert_allclose(chosen, last, rtol=0.08)
     assert np.abs(first / last - 1.0).max() > 0.1
+
+
+def test_sections_give_a_long_logs_weights_but_for_the_last_round(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two rounds by part of the stages and one by all are nearer to where rounds lead than one round by all is.
+
+    A third as far off, root mean square: the log of 100 stages is shorter than any that is cut.
+    """
+    problem, found = trot.problem(simulated_config()), []
+    for rounds, period in ((8, 10**6), (1, 10**6), (3, 49)):
+        monkeypatch.setattr(log_weights, "ROUNDS", rounds)
+        monkeypatch.setattr(log_weights, "_PERIOD", period)
+        monkeypatch.setattr(log_weights, "_SECTION", 30)
+        found.append(np.log(weigh_readings(problem, trot.solved.point)[0].weights["dynamics"]))
+    many, once, by_sections = found
+    assert 0.0 < np.linalg.norm(by_sections - many) < 0.5 * np.linalg.norm(once - many)
 
 
 def test_stages_without_torques_tell_nothing_of_their_noise(trot: Trot) -> None:
@@ -221,7 +236,7 @@ def test_a_foot_in_the_air_may_push_either_way(trot: Trot) -> None:
     normal = found.contacts.force[inner, :, 2][air]
     sigma = found.contacts.force_sigma[inner][air]
     assert np.all(sigma[:, 2] >= 0.9 * normal)
-    assert np.all(sigma[:, :2] >= 0.7 * normal[:, None])  # friction is 0.8
+    assert np.all(sigma[:, :2] >= 0.9 * found.contacts.friction * normal[:, None])
 
 
 def test_a_step_that_is_left_is_an_error(trot: Trot) -> None:

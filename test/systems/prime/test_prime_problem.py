@@ -46,6 +46,8 @@ def problem_and_point(settings: PrimeConfig, *, rotors: bool = True) -> tuple[Pr
     lost = samples["accelerometer"]
     samples["accelerometer"] = Samples(lost.steps[[1, 3]], lost.values[[1, 3]], lost.weights[[1, 3]])
     problem = build_problem(model, samples, STAGES, first_arrival(model, q[0]))
+    firmness = rng.uniform(0.2, 1.0, (STAGES - 2, model.base.contacts, 2))
+    problem = replace(problem, inner=problem.inner.firm(firmness))
     theta = model.parameters.mean + 0.02 * rng.normal(size=model.parameters.count)
     w = 0.5 * rng.normal(size=(STAGES, model.base.contacts, 3))
     return problem, Trajectory(random_trajectory("go2", 2, STAGES), w, theta)
@@ -130,7 +132,7 @@ def test_fixed_constants_stay_and_the_others_keep_their_columns() -> None:
     parameters = problem.model.parameters
     fixed, constant = problem.fix_constants(), parameters.is_constant | parameters.is_shape
     names = np.array(parameters.names)[constant]
-    assert {"ground.tilt[0]", "joint.viscous", "links.mass", "base.d1", "base.s13"} <= set(names)
+    assert {"ground.tilt[0]", "ground.friction", "joint.viscous", "links.mass", "base.d1", "base.s13"} <= set(names)
     assert not {"ground.height", "base.alpha", "base.t1"} & set(names)
     assert fixed.layout.parameters == np.count_nonzero(~constant)
     for whole, part in zip(problem.linearise(point), fixed.linearise(point), strict=True):

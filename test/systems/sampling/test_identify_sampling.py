@@ -19,7 +19,7 @@ from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify,
 from sysid_nodes.systems.sampling.estimates import quantities
 from sysid_nodes.systems.sampling.findings import rough_words, told
 from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spread, _without_steps, fit_clips
-from sysid_nodes.systems.sampling.identify import cut_at_fall, prepare
+from sysid_nodes.systems.sampling.identify import _result, cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import solve_clips
@@ -63,6 +63,13 @@ def test_three_steps_on_short_clips_find_the_load(walk, fit):
     true = walk.setting.unknowns.inertia(walk.truth, 0)[0]
     assert abs(mass - true) < 0.2 * true, "the nominal robot is 39 % off; ten clips tell the mass to 13 %"
     assert fit.misfit < 3.0
+
+
+def test_steps_of_the_simulations_that_judge_errors_of_steps_are_counted_too(walk, fit):
+    before = walk.setting.simulator.steps + sum(other.steps for other in walk.setting.others)
+    result = _result(walk.log, from_flat(SamplingConfig, SMALL), walk.setting, fit)
+    # One clip of the nominal robot is settled besides, at most 5 times with derivatives anew.
+    assert before <= result.steps <= before + 5 * 40 * 2 * 15
 
 
 def test_the_covariance_is_no_smaller_than_noise_leaves_or_residuals_show_in_any_direction_nor_their_sum(ended):

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pinocchio
 
 from sysid_nodes.data.joint_samples import JointSamples
+from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.signals.finding import Finding, Mend
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
@@ -22,17 +23,24 @@ _MOST = 200
 
 
 def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> dict[str, float]:
-    """Factor from the torque gravity needs to the reading, of joints that carry much and are explained by it."""
-    model = robot.model.copy()
-    body = robot.body_index(config.body)
-    guess = config.prior.bounds.centre
-    if config.target == "payload":
-        guess = guess + robot.inertial_parameters()[body]
-    if guess[0] > 0.0:
-        model.inertias[body + 1] = pinocchio.Inertia(guess[0], guess[1:4] / guess[0], np.zeros((3, 3)))
-    data, step = model.createData(), -(-len(samples) // _MOST)
-    needed = np.array([pinocchio.computeGeneralizedGravity(model, data, q) for q in samples.q[::step]])
-    read = samples.tau[::step]
+    """Factor from the torque gravity needs to the reading, of joints that carry much and are explained by it.
+
+    No sign is wrong that motion, friction and rotors as stated make right together with gravity, for the prior's least
+    mass or its largest: to speed a Gen3's wrist up takes more than what it carries weighs.
+    """
+    body, prior = robot.body_index(config.body), config.prior.bounds
+    own = robot.inertial_parameters()[body] if config.target == "payload" else np.zeros(10)
+    step = -(-len(samples) // _MOST)
+    acceleration = np.gradient(samples.qd, samples.t, axis=0)[::step]
+    q, qd, read = samples.q[::step], samples.qd[::step], samples.tau[::step]
+    rest, drives = np.zeros_like(q), nominal_parameters(robot, config.known_robot)[10 * robot.n : 13 * robot.n]
+    coulomb, viscous, armature = drives.reshape(3, robot.n)
+    needed = _rigid_torque(robot, body, own + prior.centre, q, rest, rest)
+    drive = coulomb * np.sign(qd) + viscous * qd + armature * acceleration
+    ends = [
+        prior.centre * (mass / prior.centre[0]) for mass in (prior.lower[0], prior.upper[0]) if prior.centre[0] > 0.0
+    ]
+    moving = [_rigid_torque(robot, body, own + end, q, qd, acceleration) + drive for end in ends]
     size = np.sqrt(np.mean(needed**2, axis=0))
     found: dict[str, float] = {}
     for k, name in enumerate(samples.names):
@@ -40,9 +48,18 @@ def gravity_factors(robot: Robot, config: IntervalIdentifierConfig, samples: Joi
             continue
         factor = float(needed[:, k] @ read[:, k] / (needed[:, k] @ needed[:, k]))
         left = float(np.sum((read[:, k] - factor * needed[:, k]) ** 2) / np.sum(read[:, k] ** 2))
-        if 1.0 - left > _EXPLAINED:
+        if 1.0 - left > _EXPLAINED and (factor > 0.0 or all(one[:, k] @ read[:, k] < 0.0 for one in moving)):
             found[name] = factor
     return found
+
+
+def _rigid_torque(robot: Robot, body: int, theta: Array, q: Array, qd: Array, qdd: Array) -> Array:
+    """(N, n) torque of the links with a body theta (10,), taken for a point where it has a mass at all [N m]."""
+    model = robot.model.copy()
+    if theta[0] > 0.0:
+        model.inertias[body + 1] = pinocchio.Inertia(theta[0], theta[1:4] / theta[0], np.zeros((3, 3)))
+    data = model.createData()
+    return np.array([pinocchio.rnea(model, data, *state) for state in zip(q, qd, qdd, strict=True)])
 
 
 def gross_findings(robot: Robot, config: IntervalIdentifierConfig, samples: JointSamples) -> list[Finding]:
