@@ -28,6 +28,11 @@ def message_type(name: str) -> Any:
         raise ConfigError(f"messages of type {name} need the package {package}, which is not installed") from None
 
 
+def type_name(kind: type[Any]) -> str:
+    """Full name of a message class, `package/msg/Name`."""
+    return f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}"
+
+
 def to_seconds(stamp: Time) -> float:
     """Stamp as seconds."""
     return seconds(stamp.sec, stamp.nanosec)

@@ -20,6 +20,7 @@ from sysid_nodes.data.key_file import AuthorityConfig
 from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.diagnostics import diagnostic_array
+from sysid_nodes.ros.graph_watch import GraphWatch
 from sysid_nodes.ros.lifecycle import log_exceptions
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
@@ -114,6 +115,9 @@ class ManagedNode(LifecycleNode):
         self._made = True
         self._diagnostics = self.publisher(DiagnosticArray, "/diagnostics", 10)
         self.every(self.get_parameter(self._period).value, self._report)
+        # By steady time: that simulated time stands still is one of its findings.
+        watch, clock = GraphWatch(self), Clock(clock_type=ClockType.STEADY_TIME)
+        self.every(watch.PERIOD, lambda: self._look_round(watch), clock)
         self._say(f"configured: {subject}")
         return super().on_configure(state)
 
@@ -198,6 +202,11 @@ class ManagedNode(LifecycleNode):
         status = self._authority.amend(self._status(active=bool(self._streams)))
         with until_shutdown():
             self._diagnostics.publish(diagnostic_array(status, self.get_clock().now()))
+
+    def _look_round(self, watch: GraphWatch) -> None:
+        with until_shutdown():
+            for fault in watch.look(self._streams):
+                self._warn(fault)
 
     # -- log; after a shutdown rclpy's complains about itself
 

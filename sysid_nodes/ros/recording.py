@@ -40,7 +40,7 @@ from sysid_nodes.messages.transport import use_udp
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.loops import Loop
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.conversions import as_fields
+from sysid_nodes.ros.conversions import as_fields, type_name
 from sysid_nodes.ros.spinning import make_executor
 from sysid_nodes.sessions.diagnostic_keys import MESSAGE
 
@@ -68,7 +68,7 @@ class Recorded(NamedTuple):
     @property
     def type_name(self) -> str:
         """Full name of the type."""
-        return f"{self.message.__module__.split('.')[0]}/msg/{self.message.__name__}"
+        return type_name(self.message)
 
 
 class Recording(Node):
