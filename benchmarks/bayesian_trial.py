@@ -90,10 +90,12 @@ def trial(robot: str, seed: int, duration: float, noise: float, method: str, lim
 
 
 def _found(method: Callable[..., Record], *arguments: Any) -> Record:
+    began = time.process_time()
     try:
-        return method(*arguments)
+        found = method(*arguments)
     except _CannotError as why:
         return _nothing(str(why))
+    return {"seconds": time.process_time() - began} | found
 
 
 def _nothing(why: str) -> Record:
