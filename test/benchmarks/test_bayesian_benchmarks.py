@@ -106,9 +106,9 @@ def test_pairs_of_legs(name: str) -> None:
 
 @pytest.mark.slow
 def test_symmetry(tmp_path: Path) -> None:
-    arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped"]
+    arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped", "--truths", "MuJoCo"]
     assert bayesian_symmetry.main([*arguments, "--out", str(tmp_path)]) == 0
-    assert "| Go2, both |" in only_report(tmp_path)
+    assert "| Go2, MuJoCo, both |" in only_report(tmp_path)
 
 
 @pytest.mark.slow
