@@ -26,7 +26,8 @@ from sysid_nodes.systems.bayesian import identify
 
 _REACH = 0.7  # of how far the robots move in the tables: some of a G1's random motions want more than its legs are long
 ROBOTS = {"quadruped": "Go2", "biped": "G1"}
-TRUTHS = {"MuJoCo": simulate, "same equations": same_equations}
+MUJOCO = "MuJoCo"
+TRUTHS = {MUJOCO: simulate, "same equations": same_equations}
 _STATED = 0.05  # torque noise that the identification begins with, of the torques' root mean squares
 _LESS = 0.2  # share by which inertial errors were asked to be less
 
@@ -49,7 +50,7 @@ def alike(own: BenchRobot) -> BenchRobot:
     return replace(own, reach=_REACH * own.reach, config=replace(own.config, inertia=inertia))
 
 
-def trial(robot: str, seed: int, duration: float, truth: str) -> Record:
+def trial(robot: str, seed: int, duration: float, truth: str = MUJOCO) -> Record:
     """Errors with and without knowledge, of a robot in one of TRUTHS."""
     own = bench_robot(robot)
     hidden = alike(own)
@@ -99,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows, asked = [], list[Asked]()
     for robot, truth in ((robot, truth) for robot in args.robots for truth in args.truths):
         seeds = range(args.seed, args.seed + args.seeds)
-        keys = [{"robot": robot, "seed": seed, "duration": args.duration, "truth": truth} for seed in seeds]
+        how = {"truth": truth} if truth != MUJOCO else {}
+        keys = [{"robot": robot, "seed": seed, "duration": args.duration} | how for seed in seeds]
         what = f"{ROBOTS[robot]}, {truth}"
         trials = collect(args, keys, trial, what)
         asked += [_verdict(f"{what}: {which}", trials, k) for k, which in ((0, "inertial error"), (2, "masses' error"))]
