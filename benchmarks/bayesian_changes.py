@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import savgol_filter
 
+from benchmarks.bayesian_changes_report import clear_row, slight_row, slight_verdict, verdict
 from benchmarks.bayesian_log import constants_by_name
-from benchmarks.bayesian_real import ROOT, Arm, gen3_arm, gen3_run, ur10e_arm, ur10e_run
+from benchmarks.bayesian_real_arms import ROOT, Arm, gen3_arm, gen3_run, ur10e_arm, ur10e_run
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import Truth, bench_log, readings, simulate, true_mechanism
 from benchmarks.records import Record, add_options, collect
@@ -32,7 +33,7 @@ from benchmarks.report import Report, parser
 from sysid_nodes.data.inertia import com_to_parameters, parameters_to_log_cholesky
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.regressors import standard_regressor
-from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus
+from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.mechanism import Motion
 
@@ -142,39 +143,23 @@ def _told(result: BayesianResult, *truths: dict[str, float]) -> Record:
     return {"status": result.status.name, "said": said, "held": held if result.status.trusted else []}
 
 
-def _row(name: str, found: Sequence[Record]) -> tuple[object, ...]:
-    refused = [one for one in found if one["status"] == BayesianStatus.CONTRADICTED.name]
-    by_change = sum(bool(one["said"]) for one in refused)
-    doubted = sum(bool(one["said"]) for one in found) - by_change
-    held = np.array([one["held"] for one in found if one["held"]])
-    shares = [f"{100.0 * share:.0f} %" for share in held.mean(axis=0)] if len(held) else ["", ""]
-    return name, len(found), by_change, len(refused) - by_change, doubted, len(found) - len(refused) - doubted, *shares
-
-
-def _slight_row(name: str, found: Sequence[Record]) -> tuple[object, ...]:
-    parts: tuple[list[Record], list[Record]] = ([], [])
-    for one in found:
-        if one["held"]:
-            parts[not one["said"]].append(one)
-    shares = [[f"{100.0 * x:.0f} %" for x in np.mean([one["held"] for one in part], axis=0)] for part in parts if part]
-    told = [(len(part), *(shares.pop(0) if part else ("", ""))) for part in parts]
-    return name, len(found), len(found) - sum(map(len, parts)), *told[0], *told[1]
-
-
-def _slight(report: Report, args: Namespace, name: str) -> None:
-    """Adds the table of slight changes of one kind of arm."""
+def _slight(report: Report, args: Namespace, name: str) -> list[tuple[bool, Record]]:
+    """Adds the table of slight changes of one kind of arm; whether each log's constants change, and what was said."""
     cases = [(0.0, 0.0), *((mass, 0.0) for mass in SLIGHT[name]), *((0.0, rub) for rub in RUBS)]
-    rows = []
+    rows, every = [], list[tuple[bool, Record]]()
     for mass, rub in cases:
         for course in COURSES if mass or rub else list(COURSES)[:1]:
             fixed = {"name": name, "seconds": args.duration, "course": course, "mass": mass, "rub": rub}
             what = f"{1e3 * mass:g} g" if mass else f"friction {100.0 * rub:g} % more"
             title = f"{what} {course}" if mass or rub else "nothing"
             keys = [fixed | {"seed": seed} for seed in range(args.seed, args.seed + args.arms)]
-            rows.append(_slight_row(title, collect(args, keys, slight_trial, f"{name}, {title}")))
+            found = collect(args, keys, slight_trial, f"{name}, {title}")
+            every += [(bool(mass or rub), one) for one in found]
+            rows.append(slight_row(title, found))
     report.section(f"Slight changes: {name}")
     head = ("doubted", "before", "after", "nothing said", "before", "after")
     report.table(("", "logs", "nothing claimed", *head), rows)
+    return every
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -193,23 +178,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report = Report(stem, title, args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
     if args.slight:
-        for name in args.robots:
-            _slight(report, args, name)
+        report.asked(slight_verdict([one for name in args.robots for one in _slight(report, args, name)]))
     else:
-        _clear(report, args)
+        report.asked(verdict(_clear(report, args)))
     sys.stdout.write(f"{report.write()}\n")
     return 0
 
 
-def _clear(report: Report, args: Namespace) -> None:
-    """Adds the tables of changes that are to contradict."""
+def _clear(report: Report, args: Namespace) -> list[tuple[bool, Record]]:
+    """Adds the tables of changes that are to contradict; whether each log has one, and what was said."""
     seeds, rows = range(args.seed, args.seed + args.arms), list[tuple[object, ...]]()
+    every = list[tuple[bool, Record]]()
     for name in args.robots:
         for mass, share in _cases(PAYLOADS[name]):
             fixed = {"name": name, "seconds": args.duration, "mass": mass, "share": share}
             keys = [fixed | {"seed": seed} for seed in seeds]
             title = f"{name}, {mass:g} kg at {100 * share:.0f} %" if mass else f"{name}, nothing"
-            rows.append(_row(title, collect(args, keys, trial, title)))
+            found = collect(args, keys, trial, title)
+            every += [(bool(mass), one) for one in found]
+            rows.append(clear_row(title, found))
     columns = "logs", "contradicted by the change", "by something else", "change doubted", "nothing said"
     report.section("Simulated arms")
     report.table(("", *columns, "before", "after"), rows)
@@ -220,10 +207,13 @@ def _clear(report: Report, args: Namespace) -> None:
                 continue
             title = f"{mass:g} kg at {100 * share:.0f} %" if mass else "nothing"
             keys = [{"name": name, "mass": mass, "share": share} for name in (CARRYING if mass else REAL)]
-            rows.append(_row(title, collect(args, keys, real_trial, title)))
+            found = collect(args, keys, real_trial, title)
+            every += [(bool(mass), one) for one in found]
+            rows.append(clear_row(title, found))
         report.section("Real arms")
         report.text(f"With nothing: {', '.join(REAL)}; with a payload: {', '.join(CARRYING)}.")
         report.table(("", *columns), [row[:6] for row in rows])
+    return every
 
 
 def _cases(masses: Iterable[float]) -> Iterable[tuple[float, float]]:

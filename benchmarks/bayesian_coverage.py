@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.bayesian_coverage_report import KNOWN, LEVELS, MISSTATED, POWER, summarise, verdict, verdicts
 from benchmarks.bayesian_log import (
     CONFIG,
     NOISE,
@@ -34,9 +35,9 @@ from benchmarks.bayesian_log import (
     true_constants,
     true_motion,
 )
-from benchmarks.bayesian_trial import errors
+from benchmarks.bayesian_trial import errors, expected_constants
 from benchmarks.records import Record, add_options, collect
-from benchmarks.report import Report, parser
+from benchmarks.report import Asked, Report, parser
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegRecord
 from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, identify
@@ -45,11 +46,7 @@ from sysid_nodes.systems.bayesian.mechanism import build_mechanism
 
 Array = npt.NDArray[np.float64]
 
-LEVELS = (0.5, 0.9, 0.95)
-QUANTILE = (0.6745, 1.6449)
-"""Sigmas about the mean in which a half and nine tenths are; the 95 % are the interval that is told."""
 SPREAD = 0.3  # of narrow truths about the description: the prior's sigmas, but of fewer things
-GROUPS = ("inertia", "friction", "drive", "power")
 _OUTLIERS = 20.0  # standard deviations by which an outlier is off
 _GAIN = 0.1
 _SHARP = 0.01  # [rad/s]: tanh(v / 0.01) has a slope of 100 s/rad
@@ -109,9 +106,9 @@ CASES = {
     "2 % outliers": Case(power=True, outliers=0.02),
     "2 % outliers, huber": Case(power=True, outliers=0.02, loss="huber"),
     "gain off by 10 %": Case(power=True, gain=_GAIN),
-    "power": Case(torque=False, power=True),
-    "noise known": Case(same=True, stated=1.0, estimate=False),
-    "noise stated 30 times too large": Case(same=True, stated=30.0),
+    POWER: Case(torque=False, power=True),
+    KNOWN: Case(same=True, stated=1.0, estimate=False),
+    MISSTATED: Case(same=True, stated=30.0),
     "noise stated 30 times too small": Case(same=True, stated=1.0 / 30.0),
     "hip turned round": Case(power=True, wrong="hip"),
     "crank turned round": Case(power=True, wrong="crank"),
@@ -156,6 +153,7 @@ def trial(seed: int, case: str, duration: float) -> Record:
         ],
         "errors": errors(mechanism, true, x),
         "prior": errors(mechanism, true, mechanism.parameters.mean),
+        "expected": errors(mechanism, true, expected_constants(mechanism)),
         "status": result.status.name,
         "iterations": result.iterations,
         "gap": result.loop_gap,
@@ -199,31 +197,6 @@ def _with_outliers(values: Array, sigma: float | Array, share: float, rng: np.ra
     return np.asarray(values + _OUTLIERS * sigma * off * rng.choice([-1.0, 1.0], values.shape))
 
 
-def summarise(report: Report, case: str, trials: Sequence[Record]) -> list[tuple[object, ...]]:
-    """Rows of the table of a case; says what is to be said of its searches."""
-    statuses = [trial["status"] for trial in trials]
-    trials = [trial for trial in trials if "rows" in trial]
-    found = [row for trial in trials for row in trial["rows"]]
-    rows: list[tuple[object, ...]] = []
-    for group in (*GROUPS, "all"):
-        mine = [row for row in found if group in ("all", row[0])]
-        if mine:
-            sigmas = np.abs([row[1] for row in mine])
-            held = [*(np.mean(sigmas < width) for width in QUANTILE), np.mean([row[2] for row in mine])]
-            rows.append((case, group, len(mine), *(f"{100.0 * share:.1f} %" for share in held)))
-    told = ", ".join(f"{statuses.count(name)} {name}" for name in sorted(set(statuses)))
-    if not trials:
-        report.text(f"{case}: {len(statuses)} legs, {told}.")
-        return rows
-    report.text(
-        f"{case}: {len(statuses)} legs, largest gap of a loop {max(trial['gap'] for trial in trials):.1e} m, of the "
-        f"truth's {max(trial['truth gap'] for trial in trials):.0e} m; iterations of the last descent "
-        f"{np.median([trial['iterations'] for trial in trials]):.0f} (median), "
-        f"{max(trial['iterations'] for trial in trials)} at most; {told}."
-    )
-    return rows
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the report."""
     options = parser("bayesian_coverage", __doc__)
@@ -234,24 +207,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = options.parse_args(arguments)
     report = Report("bayesian-coverage", "Coverage of posteriors of a four-bar leg", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
-    rows, accuracy = [], []
+    rows, accuracy, asked = [], dict[str, tuple[float, ...]](), list[Asked]()
     for case in args.cases:
         seeds = range(args.seed, args.seed + args.legs)
         keys = [{"seed": seed, "case": case, "duration": args.duration} for seed in seeds]
         trials = collect(args, keys, trial, case)
         rows += summarise(report, case, trials)
+        asked += verdict(case, trials, usual=not (CASES[case].outliers or CASES[case].gain))
         claimed = [trial for trial in trials if "rows" in trial]
         if not claimed:
             continue
-        middle = [np.median([trial[name] for trial in claimed], axis=0)[:2] for name in ("prior", "errors")]
-        accuracy.append((case, *(f"{100.0 * value:.3g}" for pair in zip(*middle, strict=True) for value in pair)))
+        middle = [np.median([trial[name] for trial in claimed], axis=0)[:2] for name in ("expected", "errors")]
+        accuracy[case] = tuple(float(value) for pair in zip(*middle, strict=True) for value in pair)
     report.section("Coverage")
     report.table(("case", "parameters", "observed", *(f"{100 * level:.0f} %" for level in LEVELS)), rows)
     report.section("Errors")
-    report.text("Medians, in percent.")
+    report.text("Medians, in percent; of the prior what it expects, friction being positive.")
     report.table(
-        ("case", "friction, prior", "friction", "rigid-body torque, prior", "rigid-body torque"), accuracy
-    )  # fmt: skip
+        ("case", "friction, prior", "friction", "rigid-body torque, prior", "rigid-body torque"),
+        [(case, *(f"{100.0 * value:.3g}" for value in values)) for case, values in accuracy.items()],
+    )
+    report.asked([*asked, *verdicts(accuracy)])
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

@@ -91,11 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shape = {"duration": args.duration, "amplitude": args.amplitude, "proportional": args.proportional}
     keys = [{"seed": seed, "kind": kind} | shape for kind in KINDS for seed in seeds]
     records = list(zip(keys, collect(args, keys, trial, "trials", "kind"), strict=True))
-    rows = []
+    rows, told = [], dict[str, float]()
     for kind in KINDS:
         mine = [found for key, found in records if key["kind"] == kind]
         claimed = [found for found in mine if "errors" in found]
         middle = np.median([[*found["errors"], found["observed"], found["narrowing"]] for found in claimed], axis=0)
+        told[kind] = float(middle[4])
         nats = np.median([found["nats"] for found in mine])
         rows.append((
             "random" if kind == "fourier" else kind, f"{len(claimed)} of {len(mine)}", f"{nats:.0f}",
@@ -106,6 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ("motion", "claimed", "nats", "friction [%]", "rigid-body torque [%]", "coordinates [sigma]", "observed [%]",
          "narrowing"), rows,
     )  # fmt: skip
+    found = f"narrowing {told['links']:.3f} against {told['fourier']:.3f}"
+    report.asked([("a planned motion tells more than one by chance", found, told["links"] < told["fourier"])])
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

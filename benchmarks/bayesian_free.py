@@ -22,7 +22,7 @@ from benchmarks.bayesian_log import constants_by_name
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import RATE, bench_log, true_mechanism
 from benchmarks.records import Record, add_options, collect
-from benchmarks.report import Report, parser
+from benchmarks.report import Asked, Report, parser
 from sysid_nodes.results.bayesian import BayesianResult
 from sysid_nodes.systems.bayesian import MechanismLog, identify
 from sysid_nodes.systems.bayesian.config import MOTION, READINGS, VerdictConfig
@@ -33,6 +33,7 @@ STEP = 1e-3  # of the simulation [s]
 _COULOMB, _VISCOUS = 0.012, 0.008  # upper ends [N m, N m s/rad]
 _DRIVEN = 0.25  # of the torque that holds the links almost level
 _POSITION, _TORQUE = 3e-4, 0.01  # noise of readings: [rad], of the torques' standard deviations
+_LEVELS, _OFF = (0.5, 0.9, 0.95), 0.05  # of intervals; by how much their shares may be off, as was asked
 _WHITE = 0.01  # [s] over which a white disturbance has the size that is stated
 
 
@@ -126,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = options.parse_args(arguments)
     report = Report("bayesian-free", "Arms that swing almost freely", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
-    rows = []
+    rows, asked = [], list[Asked]()
     for case in CASES:
         for acts_on in (READINGS, MOTION):
             seeds = range(args.seed, args.seed + args.arms)
@@ -139,11 +140,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 continue
             held = [np.mean(sigmas < 0.6745), np.mean(sigmas < 1.6449), np.mean([row[1] for row in told])]
             shares = [f"{100.0 * share:.0f} %" for share in held]
+            off = max(abs(share - level) for share, level in zip(held, _LEVELS, strict=True))
+            what = f"{case}, taken to act on the {acts_on}: intervals of 50, 90, 95 % within {100.0 * _OFF:.0f} points"
+            asked.append((what, f"off by {100.0 * off:.0f} at most, of {len(told)}", bool(off <= _OFF)))
             rows.append((case, acts_on, f"{len(found)} of {args.arms}", len(told), *shares, f"{sigmas.max():.1f}"))
     report.section("Intervals")
     columns = "what acts on the arm", "errors taken to act on", "claimed", "observed", "50 %", "90 %", "95 %", "worst"
     report.table(columns, rows)
     report.text("Worst: error in sigmas.")
+    report.asked(asked)
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

@@ -5,7 +5,7 @@ One descent from the prior's mean with the readings' noise as it is, motors alon
 the cost is within a hundredth of its end, and until the rule that ends a descent: a step gains less than a millionth,
 or 60; those of the softer problem that leads the way are counted in. The violation of an equality [m] is the largest at
 any stage of any iterate from which the descent went on, so it holds wherever it is stopped. The truth's own gap is
-MuJoCo's.
+MuJoCo's. Errors are medians.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_trial import errors
 from benchmarks.bayesian_world import RATE, Truth, bench_log, readings, simulate
 from benchmarks.records import Record, add_options, collect
-from benchmarks.report import Report, parser
+from benchmarks.report import Asked, Report, parser
 from sysid_nodes.results.least_squares import Iteration
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.bayesian.config import BayesianConfig, NoiseConfig
@@ -38,6 +38,7 @@ _NOISE = 3e-4  # [rad] of Cassie's positions at 500 Hz, ten times that of the to
 _SPREAD = 0.3
 _MOST = 60
 _NEAR = 1.01
+_CLOSED, _ENOUGH = 1e-10, 15  # what was asked: the largest violation [m], iterations
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,23 @@ def _cassie(seed: int, duration: float) -> _Setting:
     return mechanism, bench_log(own, q, torque, None), config, truth.gap, truth
 
 
+def _verdict(name: str, trials: Sequence[Record]) -> list[Asked]:
+    """What was asked of a leg, and what was found; a descent counts to its end, not until it is near."""
+    violation, counts = max(entry["violation"] for entry in trials), [entry["iterations"] for entry in trials]
+    slow = [entry for entry in trials if entry["iterations"] > _ENOUGH]
+    late = sum(entry["near"] > _ENOUGH for entry in slow)
+    found = f"{max(counts)} at most, {len(slow)} of {len(trials)} take more"
+    found += f"; within a hundredth of the end's cost after {_ENOUGH}: all but {late}" if slow else ""
+    return [
+        (
+            f"{name}: violation at most {_CLOSED:g} m in at most {_ENOUGH} iterations",
+            f"{violation:.1e} m at every iterate",
+            violation <= _CLOSED,
+        ),
+        (f"{name}: the descent ends after at most {_ENOUGH} iterations", found, not slow),
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the report."""
     options = parser("bayesian_loops", __doc__)
@@ -108,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = options.parse_args(arguments)
     report = Report("bayesian-loops", "Closed loops of two legs", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
-    rows = []
+    rows, asked = [], []
     for name in args.legs:
         seeds = range(args.seed, args.seed + args.seeds)
         keys = [{"name": name, "seed": seed, "duration": args.duration} for seed in seeds]
@@ -123,12 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{max(entry['violation'] for entry in trials):.1e}", f"{max(entry['gap'] for entry in trials):.0e}",
             *friction, *torque,
         ))  # fmt: skip
+        asked += _verdict(name, trials)
     report.table(
         ("leg", "seeds", "iterations until near, median", "most", "until the end, median", "most",
          "largest violation", "truth's gap", "friction error, prior [%]", "posterior", "rigid-body torque, prior [%]",
          "posterior"),
         rows,
     )  # fmt: skip
+    report.asked(asked)
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.peers import fddp, fddp_constants
-from benchmarks.report import Report, parser, progress
+from benchmarks.report import Asked, Report, parser, progress
 from sysid_nodes.robots import load_robot
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
@@ -42,6 +42,8 @@ _LONGEST = 4.0  # [s]
 _REACH = 0.2  # [rad] of a harmonic
 _STEPS = 3
 _WINDOWS = 6
+_EXPONENT, _SECONDS, _TIMES, _HALF = 1.1, 3.0, 10.0, 0.5
+"""What was asked: exponent over stages, CPU of 1000 stages [s], times faster than FDDP, share of a core for windows."""
 _SHIPPED = OnlineConfig().window  # [s]
 CONFIG = BayesianConfig(
     step=_STEP,
@@ -91,18 +93,19 @@ def measure_all(mechanism: Mechanism, log: MechanismLog) -> tuple[float, str]:
     return time.process_time() - began, result.status.name
 
 
-def measure_fddp(mechanism: Mechanism, log: MechanismLog, most: int) -> str:
-    """How long FDDP takes, in words."""
+def measure_fddp(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[str, float]:
+    """How long FDDP takes, in words, and CPU time [s]; not a number where it is not there."""
     if not fddp.AVAILABLE:
-        return "FDDP: Crocoddyl is not installed."
+        return "FDDP: Crocoddyl is not installed.", np.nan
     began = time.process_time()
     found = fddp_constants.fit(mechanism, log, initial_positions(mechanism, log), _NOISE, most)
     took = time.process_time() - began
     ended = "converged" if found.converged else "not converged"
-    return (
+    words = (
         f"FDDP, {log.stages} stages: {took:.1f} s of CPU, {found.dynamics:.1f} s of them in dynamics, "
         f"{found.iterations + 1} iterations, {ended}, cost {found.cost:.1f}."
     )
+    return words, took
 
 
 def windows(mechanism: Mechanism, seconds: float, seed: int, step: float) -> list[float]:
@@ -134,9 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.table(
         ("stages", "CPU of three steps [s]"), [(n, f"{s:.2f}") for n, s in zip(args.stages, seconds, strict=True)]
     )
+    asked = list[Asked]()
     if len(args.stages) > 1:
         exponent = np.polyfit(np.log(args.stages), np.log(seconds), 1)[0]
         report.text(f"{len(mechanism.parameters.free)} constants. Exponent over the number of stages: {exponent:.2f}.")
+        span = f"exponent over the stages, {min(args.stages)} to {max(args.stages)}, at most {_EXPONENT}"
+        asked.append((span, f"{exponent:.2f}", bool(exponent <= _EXPONENT)))
     log = log_of(mechanism, args.whole, args.seed)
     took, iterations, ended, cost = measure(mechanism, log, 0)
     all_, status = measure_all(mechanism, log)
@@ -145,17 +151,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"cost {cost:.1f}. "
         f"The whole identification: {all_:.1f} s, {status}."
     )
+    found = f"{took:.1f} s to the end of the descent, {all_:.1f} s in all"
+    asked.append((f"98 constants, {args.whole} stages: at most {_SECONDS:g} s", found, max(took, all_) <= _SECONDS))
     if args.fddp:
-        report.text(measure_fddp(mechanism, log, args.fddp))
+        words, theirs = measure_fddp(mechanism, log, args.fddp)
+        report.text(words)
+        found = f"{theirs / took:.0f} times for {args.fddp} of FDDP's iterations"
+        asked.append((f"{_TIMES:g} times faster than FDDP", found, theirs >= _TIMES * took))
     rows = []
     for step, length in ((step, length) for step in args.steps for length in args.windows):
         each = windows(mechanism, length, args.seed, step)
         mean = float(np.mean(each))
         share = f"{100.0 * mean / length:.0f} %"
         shipped = ", the default" * (length == _SHIPPED)
+        what = f"windows of {length:g} s{shipped}, {1.0 / step:.0f} Hz: at most half a core"
+        asked.append((what, f"{share}", mean <= _HALF * length))
         rows.append((f"{length:g} s{shipped}, {1.0 / step:.0f} Hz", f"{mean:.2f}", f"{max(each):.2f}", share))
     if rows:
         report.table(("windows, stages", "CPU each [s]", "at most [s]", "of a core"), rows)
+    report.asked(asked)
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

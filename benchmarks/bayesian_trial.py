@@ -83,24 +83,26 @@ def trial(robot: str, seed: int, duration: float, noise: float, method: str, lim
     mechanism = true_mechanism(own)
     found: Record = {"gap": truth.gap, "lifted": truth.lifted}
     found["prior"] = errors(mechanism, truth, mechanism.parameters.mean)
-    found["expected"] = errors(mechanism, truth, _expected(mechanism))
+    found["expected"] = errors(mechanism, truth, expected_constants(mechanism))
     work = partial(_found, METHODS[method], own, mechanism, truth, noise, seed)
     ended = within(limit, work) if limit else work()
     return found | (_nothing(f"over {limit:g} s of CPU") if ended is None else ended)
 
 
 def _found(method: Callable[..., Record], *arguments: Any) -> Record:
+    began = time.process_time()
     try:
-        return method(*arguments)
+        found = method(*arguments)
     except _CannotError as why:
         return _nothing(str(why))
+    return {"seconds": time.process_time() - began} | found
 
 
 def _nothing(why: str) -> Record:
     return {"errors": [float("nan")] * len(ERRORS), "why": why}
 
 
-def _expected(mechanism: Mechanism) -> Array:
+def expected_constants(mechanism: Mechanism) -> Array:
     """(P,) the prior's mean within its bounds."""
     own = mechanism.parameters
     half = np.isfinite(own.lower) & (own.mean == own.lower)

@@ -19,7 +19,7 @@ from benchmarks.bayesian_robots import ROBOTS, bench_robot
 from benchmarks.bayesian_trial import NOISE
 from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
 from benchmarks.records import Record, add_options, collect
-from benchmarks.report import Report, parser
+from benchmarks.report import Asked, Report, parser
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.turning import turns
@@ -80,6 +80,16 @@ def wrong_row(title: str, found: Sequence[Record]) -> tuple[object, ...]:
     return title, len(found), *counts
 
 
+def _verdict(found: Sequence[Record]) -> list[Asked]:
+    honest = [one for one in found if one["kind"] == "honest"]
+    alarms, wrong = sum(one["said"] == "contradicted" for one in honest), [one for one in found if one not in honest]
+    passed = sum(not one["said"] for one in wrong)
+    return [
+        ("an honest log is contradicted once in a hundred", f"{alarms} of {len(honest)}", 100 * alarms <= len(honest)),
+        ("torques read another way never pass by this sign alone", f"{passed} of {len(wrong)} pass", not passed),
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes the report."""
     options = parser("bayesian_wiring", __doc__)
@@ -91,11 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = options.parse_args(arguments)
     report = Report("bayesian-wiring", "Torques that were read another way", args.out, args.command)
     report.text(" ".join((__doc__ or "").split("\n\n")[1].split()))
-    honest, wrong = [], []
+    honest, wrong, every = [], [], list[Record]()
     for robot in args.robots:
         seeds = range(args.seed, args.seed + args.seeds)
         keys = [{"robot": robot, "seed": seed, "duration": args.duration, "wrong": args.wrong} for seed in seeds]
         found = [one for each in collect(args, keys, trial, robot) for one in each["logs"]]
+        every += found
         honest.append(honest_row(robot, [one for one in found if one["kind"] == "honest"]))
         for kind in ("turned round", "swapped"):
             for noise in NOISE:
@@ -109,6 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     report.table(("", "logs", "ways", "threshold", "median", "90 %", "largest", "contradicted"), honest)
     report.section("Read another way")
     report.table(("", "logs", "told", "another told", "left open", "nothing said"), wrong)
+    report.asked(_verdict(every))
     sys.stdout.write(f"{report.write()}\n")
     return 0
 

@@ -16,6 +16,8 @@ from benchmarks import machine, revision
 from sysid_nodes.solvers.threads import use_one_blas_thread
 
 T = TypeVar("T")
+Asked = tuple[str, str, bool | None]
+"""What was asked for, what was found, and whether that meets it; None where nothing was found."""
 
 _PERIOD = 15.0
 """Between two lines of progress [s]."""
@@ -51,6 +53,12 @@ class Report:
         self._lines.append("|---|" + "---:|" * (len(header) - 1))
         self._lines += ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
         self._lines.append("")
+
+    def asked(self, rows: Iterable[Asked]) -> None:
+        """A section that says of each thing that was asked for whether it is met."""
+        self.section("What was asked")
+        words = {True: "met", False: "**not met**", None: "not shown"}
+        self.table(("asked", "found", "met"), [(asked, found, words[met]) for asked, found, met in rows])
 
     def figure(self, suffix: str, caption: str) -> Path:
         """Path for a figure of this report."""

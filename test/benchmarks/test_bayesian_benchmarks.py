@@ -12,10 +12,13 @@ from shared.quick_and_slow import mark_slow
 
 from benchmarks import (
     bayesian_changes,
+    bayesian_changes_report,
     bayesian_coverage,
+    bayesian_coverage_report,
     bayesian_excitation,
     bayesian_loops,
     bayesian_real,
+    bayesian_real_report,
     bayesian_speed,
     bayesian_symmetry,
     bayesian_wiring,
@@ -23,6 +26,7 @@ from benchmarks import (
 from benchmarks.bayesian_log import leg_run
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import true_mechanism
+from benchmarks.report import Asked
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 
@@ -102,9 +106,9 @@ def test_pairs_of_legs(name: str) -> None:
 
 @pytest.mark.slow
 def test_symmetry(tmp_path: Path) -> None:
-    arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped"]
+    arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped", "--truths", "MuJoCo"]
     assert bayesian_symmetry.main([*arguments, "--out", str(tmp_path)]) == 0
-    assert "| Go2, both |" in only_report(tmp_path)
+    assert "| Go2, MuJoCo, both |" in only_report(tmp_path)
 
 
 @pytest.mark.slow
@@ -135,7 +139,7 @@ def test_slight_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_changes_slightly_is_told_apart() -> None:
     silent = {"said": [], "held": [0.9, 0.8]}
     doubted, refused = silent | {"said": ["it changes"], "held": [1.0, 0.6]}, {"said": ["it changes"], "held": []}
-    assert bayesian_changes._slight_row("x", [silent, doubted, refused]) == (
+    assert bayesian_changes_report.slight_row("x", [silent, doubted, refused]) == (
         *("x", 3, 1, 1, "100 %", "60 %", 1, "90 %", "80 %"),
     )
     t = np.linspace(0.0, 1.0, 11)
@@ -151,3 +155,52 @@ def test_wiring_benchmark(tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert "| pendulum | 3 | 3 | 5.7 | " in text
     assert "| pendulum, swapped, 0.0001 rad | 1 |" in text
+
+
+def met(asked: list[Asked]) -> list[bool | None]:
+    return [said[2] for said in asked]
+
+
+def test_what_coverage_was_asked() -> None:
+    """Fifty parameters, of which as many are within each interval as it says, or ten of a hundred fewer."""
+    sigmas = [0.3] * 50 + [1.2] * 40 + [1.8] * 5 + [2.5] * 5
+    exact = [("friction", sigma, sigma < 1.96) for sigma in sigmas]
+    fewer = [("friction", 0.9 if k < 6 else sigma, held) for k, (_, sigma, held) in enumerate(exact)]
+    for rows, usual, wanted in ((exact, True, True), (fewer, True, False), (fewer, False, True)):
+        assert met(bayesian_coverage_report.verdict("x", [{"rows": rows}, {}], usual=usual)) == [wanted]
+    assert not bayesian_coverage_report.verdict("x", [{"status": "CONTRADICTED"}], usual=True)
+    accuracy = {"noise known": (0.7, 0.1, 0.4, 0.1), "noise stated 30 times too large": (0.7, 0.14, 0.4, 0.1)}
+    accuracy["power"] = (0.6, 0.19, 0.5, 0.06)
+    assert met(bayesian_coverage_report.verdicts(accuracy)) == [False, True, False]
+
+
+def test_what_was_asked_of_changes_loops_legs_and_costs() -> None:
+    silent, doubted = ({"said": said, "held": [0.9, 0.8], "status": "FOUND"} for said in ([], ["it changes"]))
+    refused = {"said": ["it changes"], "held": [], "status": "CONTRADICTED"}
+    found = [(True, doubted), (True, refused), (False, silent)]
+    assert met(bayesian_changes_report.verdict(found)) == [True, True]
+    assert met(bayesian_changes_report.verdict([*found, (True, silent), (False, refused)])) == [False, False]
+    assert met(bayesian_changes_report.slight_verdict([(True, {"held": [0.93, 0.97]})])) == [True]
+    assert met(bayesian_changes_report.slight_verdict([(True, {"held": [0.93, 0.89]})])) == [False]
+    legs = [{"iterations": count, "near": 9, "violation": 1e-11} for count in (9, 16)]
+    assert met(bayesian_loops._verdict("x", legs)) == [True, False]
+    alike = [{"neither": {"errors": [1.0, 1.0, 1.0]}, "both": {"errors": [0.7, 1.0, 0.9]}}]
+    assert [bayesian_symmetry._verdict("x", alike, k)[2] for k in (0, 2)] == [True, False]
+
+
+def test_what_was_asked_beside_fatrop() -> None:
+    pytest.importorskip("casadi")
+    from benchmarks import bayesian_fatrop
+
+    times, ended = {("Panda", 20): 50.0, ("Panda", 1000): 9.0}, {("Panda", 20): 1e-8}
+    assert met(bayesian_fatrop._verdict(60.0, times, ended)) == [True, None, False]
+
+
+def test_what_was_asked_of_real_arms() -> None:
+    error = np.ones((3, 2))
+    found = {"ours": error * [0.9, 1.04], "one": error, "other": 2.0 * error}
+    assert met([bayesian_real_report.no_worse("x", [(found, "ours", ("one", "other"))])]) == [True]
+    found["ours"] = error * [0.9, 1.06]
+    assert met([bayesian_real_report.no_worse("x", [(found, "ours", ("one", "other"))])]) == [False]
+    apart = bayesian_real_report.sides([(0.0, 0.1), (0.0, 0.3)], [(0.2, 9.0), (0.2, 9.0)])
+    assert apart[1:] == ("1 of 2", False)

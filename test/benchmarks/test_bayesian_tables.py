@@ -15,8 +15,10 @@ from shared.benchmark_report import only_report
 
 from benchmarks import bayesian_tables, bayesian_trial
 from benchmarks.bayesian_robots import ROBOTS, bench_robot
+from benchmarks.bayesian_tables_report import summarise
 from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
 from benchmarks.peers.smoothed_regression import SmoothMotion, energy, inverse_dynamics
+from benchmarks.report import Report
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.initial_motion import initial_positions, loop_forces
@@ -73,6 +75,33 @@ def test_a_method_that_takes_too_long_is_ended_and_says_so(monkeypatch: pytest.M
     found = [bayesian_trial.trial("pendulum", 1, 0.1, 3e-4, method, limit=1.0) for method in ("FDDP", "energy")]
     assert found[0]["why"] == "over 1 s of CPU" and np.isnan(found[0]["errors"]).all()
     assert found[1]["errors"] == [0.1, 0.2, 0.3]
+
+
+def test_where_a_peer_is_nearer_the_report_says_so_and_what_a_peer_cannot(tmp_path: Path) -> None:
+    """Two robots; a peer that ran on one of them is compared with ours on that one."""
+    found = {"prior": [1.0, 0.1, 0.9], "expected": [0.6, 0.1, 0.9], "gap": 0.0, "lifted": 0.0, "seconds": 2.0}
+    ours = found | {"told": [0.1, 0.1, 0.1], "status": "FOUND", "iterations": 3, "observed": 4, "inside": 3}
+    records = []
+    for method in bayesian_trial.METHODS:
+        for noise, seed in [(noise, seed) for noise in bayesian_trial.NOISE for seed in (1, 2)]:
+            key = {"robot": "biped", "seed": seed, "noise": noise, "method": method}
+            mine = ours | {"errors": [0.1 * seed, 0.02, 0.3]}
+            if method == "figaroh":
+                mine = found | {"errors": [np.nan] * 3, "why": "trees only"}
+            elif method == "FDDP":
+                mine = found | {"errors": [0.12, 0.03, 0.4], "iterations": 19, "ended": False}
+            elif method in bayesian_trial.PEERS:
+                mine = found | {"errors": [0.2, 0.01 if noise == 1e-3 else 0.05, 0.4]}
+            if method != "FDDP" or (noise, seed) == (3e-4, 1):
+                records.append((key, mine))
+    report = Report("x", "X", tmp_path, "command")
+    summarise(report, records)
+    text = report.write().read_text(encoding="utf-8")
+    assert "| friction: ours best in every cell | in 3 of 3 | met |" in text
+    assert "| rigid-body torque: ours best in every cell | in 2 of 3 | **not met** |" in text
+    assert "rigid-body torque of the biped at 0.001 rad (inverse dynamics 1 against 2, energy 1 against 2, " in text
+    assert "| biped | 2.0 | 2.0 | trees only | 2.0 | 2.0, 20 iterations, not ended | 2.0 |" in text
+    assert "| biped, a power meter alone: friction error to 0.33 | to 0.25 of what the prior expects" in text
 
 
 @pytest.mark.slow

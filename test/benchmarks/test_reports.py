@@ -29,6 +29,16 @@ def test_a_report_names_the_commit(tmp_path: Path) -> None:
     assert "| revision | 0123456789abcdef |" in write(tmp_path)
 
 
+def test_a_report_says_what_was_asked_and_whether_it_is_met(tmp_path: Path) -> None:
+    report = Report("x", "X", tmp_path, "command")
+    report.asked([("at most 3", "2", True), ("at most 1", "2", False), ("exact", "nothing", None)])
+    said = report.write().read_text(encoding="utf-8")
+    assert "## What was asked" in said
+    assert "| at most 3 | 2 | met |" in said
+    assert "| at most 1 | 2 | **not met** |" in said
+    assert "| exact | nothing | not shown |" in said
+
+
 def test_a_report_says_that_the_code_changed_under_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     revision.here()
     monkeypatch.setattr(revision, "current", lambda: Revision("fedcba9876543210", dirty=False))

@@ -17,6 +17,7 @@ from sysid_nodes.robots.urdf import mimic_joints
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel, linear_model
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
+from sysid_nodes.systems.bayesian.between_stages import missed_between_stages
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.constancy import changed_constants
 from sysid_nodes.systems.bayesian.contact_checks import long_stages
@@ -70,6 +71,8 @@ def conclude(
     kept = correlation(problem, model)
     if changed := changed_constants(problem, model, kept) if before is None else None:
         kept = replace(kept, extra=kept.extra + changed.spread)
+    missed = missed_between_stages(problem, at.point, kept)
+    kept = replace(kept, extra=kept.extra + np.outer(missed, missed))
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
     status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)

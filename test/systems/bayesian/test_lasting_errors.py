@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import bayesian_coverage
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_run
-from benchmarks.bayesian_real import gen3_arm, gen3_run
+from benchmarks.bayesian_real_arms import gen3_arm, gen3_run
 from sysid_nodes.results.bayesian import BayesianStatus
 from sysid_nodes.systems.bayesian import identify
 from sysid_nodes.systems.bayesian.config import InertiaPriorConfig, SearchConfig, VerdictConfig
