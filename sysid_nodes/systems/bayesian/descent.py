@@ -92,7 +92,10 @@ def fit(mechanism: Mechanism, log: MechanismLog, config: BayesianConfig, progres
     start = start_point(mechanism, log, own.mean)
     tell = progress or _silent
     tell("first motion", 0, config.noise.rounds)
-    problem = MechanismProblem(mechanism, log, stated_noise(mechanism, config), turns(mechanism, log, start))
+    noise = stated_noise(mechanism, config)
+    if log.unread.all() and config.noise.estimate:
+        noise = quietest(noise, log)
+    problem = MechanismProblem(mechanism, log, noise, turns(mechanism, log, start))
     if config.noise.acts_on == MOTION:
         refuse_bound_motion(mechanism)
         problem = replace(problem, reference=mechanism.mass(start.q[1:-1], start.x))

@@ -111,6 +111,11 @@ class MechanismLog:
         return _scatter(self.torque)[0]
 
     @property
+    def power_scatter(self) -> float:
+        """The same of the power meter's [W]."""
+        return float(_scatter(self.power[:, None])[0][0])
+
+    @property
     def least_noise(self) -> Array:
         """(n,) that white noise of positions has at least [rad], but for one deviation of chance and what outliers add.
 
@@ -217,8 +222,19 @@ def mechanism_log(
             raise LogError("a reading is not a number")
     if len(position.t) < LEAST_STAGES or position.t[-1] - position.t[0] < LEAST_STAGES * grid.step:
         raise LogError(f"holds less than {LEAST_STAGES} stages of {grid.step:g} s")
-    drawn = np.full(grid.count, np.nan) if power is None else _on_grid(power, grid, cuts)[:, 0]
+    drawn = np.full(grid.count, np.nan) if power is None else _shown_power(power, grid, cuts)
     return MechanismLog(grid.start, grid.step, _on_grid(position, grid, cuts), _on_grid(torque, grid, cuts), drawn)
+
+
+def _shown_power(power: Series, grid: Grid, cuts: Cuts) -> Array:
+    """(count,) power [W]; not a number where a meter that never reads less than nothing reads nothing.
+
+    Such a supply takes nothing back: what brakes is burnt or stays in its capacitors, and no reading shows it.
+    """
+    drawn, none = _on_grid(power, grid, cuts)[:, 0], power.values == 0.0
+    if none.any() and power.values.min() == 0.0:
+        drawn[_on_grid(Series(power.t, none.astype(np.float64)), grid, cuts)[:, 0] != 0.0] = np.nan
+    return drawn
 
 
 def _on_grid(series: Series, grid: Grid, cuts: Cuts) -> Array:

@@ -114,7 +114,8 @@ def quietest(noise: Noise, log: MechanismLog) -> Noise:
     scatter of what was not read is infinite.
     """
     position, torque = np.fmax(log.scatter, FINEST), np.fmax(log.torque_scatter, FINEST)
-    return replace(noise, position=np.minimum(noise.position, position), torque=np.minimum(noise.torque, torque))
+    quiet = replace(noise, position=np.minimum(noise.position, position), torque=np.minimum(noise.torque, torque))
+    return replace(quiet, power=min(noise.power, log.power_scatter))
 
 
 def _passive_noise(own: Influence, before: Noise, shown: Noise) -> float:

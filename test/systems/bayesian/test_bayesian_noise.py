@@ -109,12 +109,38 @@ def test_a_short_log_s_noise_begins_with_what_readings_scatter_by() -> None:
     rng = np.random.default_rng(2)
     position, torque = 1e-4 * rng.standard_normal((200, 2)), 0.05 * rng.standard_normal((200, 2))
     torque[:, 1] = np.nan
-    log = MechanismLog(0.0, 0.01, position, torque, np.full(200, np.nan))
+    log = MechanismLog(0.0, 0.01, position, torque, 0.3 * rng.standard_normal(200))
     loud = quietest(Noise(np.array([1e-2, 1e-6]), np.array([3.0, 3.0]), 0.01, 5.0), log)
     # the scatter of 200 readings is told to a twentieth or so
     np.testing.assert_allclose(loud.position, [1e-4, 1e-6], rtol=0.2)
     np.testing.assert_allclose(loud.torque, [0.05, 3.0], rtol=0.2)
+    assert loud.power == pytest.approx(0.3, rel=0.2)
+    unread = replace(log, power=np.full(200, np.nan))
+    loud = quietest(Noise(np.array([1e-2, 1e-6]), np.array([3.0, 3.0]), 0.01, 5.0), unread)
     assert (loud.passive, loud.power) == (0.01, 5.0)
+
+
+def test_a_power_meter_alone_begins_with_what_readings_scatter_by(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From far above a Panda's descent ended in a minimum that later rounds did not leave, and its honest log was
+    CONTRADICTED; noise that is known stays."""
+    own, begun = bench_robot("pendulum"), list[Noise]()
+    q, torque, power = readings(own, simulate(own, 4, 2.0), 3e-4, 4)
+    log = bench_log(own, q, torque, power)
+    alone = replace(log, torque=np.full_like(log.torque, np.nan))
+
+    def hear(problem: MechanismProblem, *rest: object, **options: object) -> object:
+        begun.append(problem.noise)
+        return descend(problem, *rest, **options)  # type: ignore[arg-type]
+
+    descend = descent.descend
+    monkeypatch.setattr(descent, "descend", hear)
+    mechanism, stated = build_mechanism(own.robot, own.config, power=True), own.config.noise
+    for one, estimate in ((alone, True), (alone, False), (log, True)):
+        begun.clear()
+        descent.fit(mechanism, one, replace(own.config, noise=replace(stated, rounds=1, estimate=estimate)), None)
+        quiet = estimate and one is alone
+        assert begun[0].power == (log.power_scatter if quiet else stated.power)
+        assert (begun[0].position.max() < 0.5 * stated.position) == quiet
 
 
 def test_a_short_log_s_noise_that_is_stated_too_large_comes_down() -> None:

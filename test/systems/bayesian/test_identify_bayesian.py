@@ -185,6 +185,20 @@ def test_useless_readings(t: np.ndarray, value: float, message: str) -> None:
         mechanism_log(Series(t, values), Series(t, values), None, Grid.over(t, 0.01))
 
 
+@pytest.mark.parametrize("least", [0.0, -0.5])
+def test_a_meter_that_never_reads_less_than_nothing_is_not_read_where_it_reads_nothing(least: float) -> None:
+    """Its supply takes nothing back. Stages with a reading of nothing are left out, and those beside them at most."""
+    t = 0.002 * np.arange(1000)
+    drawn = np.maximum(np.sin(2.0 * np.pi * t), least)[:, None]
+    log = mechanism_log(Series(t, drawn), Series(t, drawn), Series(t, drawn), Grid.over(t, 0.01))
+    if least:
+        assert np.isfinite(log.power).all()
+        return
+    read = np.isfinite(log.power)
+    np.testing.assert_allclose(log.power[read], np.sin(2.0 * np.pi * log.t[read]), atol=1e-3)
+    assert 0.46 < read.mean() < 0.5
+
+
 def test_readings_are_brought_to_the_stages_time() -> None:
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0.0, 4.0, 2000))
