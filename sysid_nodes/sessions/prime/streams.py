@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
@@ -56,11 +56,3 @@ class PrimeStreams:
             return steps
         none = {name: samples.between(0, 0) for name, samples in steps.samples.items() if name in stuck}
         return replace(steps, samples={**steps.samples, **none})
-
-
-def is_only_late(findings: Sequence[Finding]) -> bool:
-    """Whether the only fault is stamps that are late by a constant.
-
-    A pose that is late moves the place that is found, not the forces nor the inertia.
-    """
-    return bool(findings) and all(finding.kind is StreamFault.OFFSET for finding in findings)

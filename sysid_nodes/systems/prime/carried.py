@@ -27,6 +27,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step
 from sysid_nodes.solvers.trajectory_least_squares.influence import residuals_after
+from sysid_nodes.solvers.trajectory_least_squares.windows import scatter_add
 
 Array = npt.NDArray[np.float64]
 
@@ -151,9 +152,9 @@ def carry(
         gradient += flat.T @ residual.reshape(-1)
         moved = (blocks.jacobian.swapaxes(1, 2) @ effect).reshape(len(effect), -1, n, e)
         for k in range(moved.shape[1]):
-            np.add.at(by_stage, blocks.first + k, moved[:, k])
+            scatter_add(by_stage, blocks.first + k, moved[:, k])
         if blocks.local_jacobian is not None and blocks.local is not None:
-            np.add.at(by_local, blocks.local, blocks.local_jacobian.swapaxes(1, 2) @ effect)
+            scatter_add(by_local, blocks.local, blocks.local_jacobian.swapaxes(1, 2) @ effect)
     return Carried(cross, information - _eliminated(factor, by_stage, by_local, count), gradient, excess)
 
 
@@ -167,6 +168,6 @@ def _eliminated(factor: Factor, by_stage: Array, by_local: Array, count: int) ->
         total += np.einsum("kli,klj->ij", moved, moved)
         back = (factor.local_rows[owners, :, :reach].swapaxes(1, 2) @ moved).reshape(len(owners), -1, n, e)
         for k in range(back.shape[1]):
-            np.add.at(by_stage, structure.local_first[owners] + k, -back[:, k])
+            scatter_add(by_stage, structure.local_first[owners] + k, -back[:, k])
     solved = factor.solve_first(np.ascontiguousarray(by_stage[:count])).reshape(-1, e)
     return np.asarray(total + solved.T @ solved)

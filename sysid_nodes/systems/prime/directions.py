@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import bilinear, lfilter
 
+from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.models.rotations import quaternion_matrix, skew
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.sensing import Readings
@@ -67,9 +68,9 @@ class Past:
         """Of a motion that begins."""
         return Past(point.q[0, :2], np.zeros((len(_SWINGS), 2, 2)))
 
-    def after(self, problem: PrimeProblem, point: Trajectory, count: int) -> Past:
-        """Of the window that begins `count` stages later."""
-        pulled = _pulled(problem, point)[:count]
+    def after(self, problem: PrimeProblem, point: Trajectory) -> Past:
+        """Of the window that begins with the last two stages of a point."""
+        pulled = _pulled(problem, point)
         laws = (_swing(rate, problem.model.config.step) for rate in _SWINGS)
         ends = [lfilter(*law, pulled, axis=0, zi=state)[1] for law, state in zip(laws, self.swung, strict=True)]
         return replace(self, swung=np.array(ends))
@@ -80,16 +81,19 @@ def directions(problem: PrimeProblem, point: Trajectory, past: Past | None = Non
 
     Args:
         problem: without limits, of a whole log or of a window.
-        point: at which its residuals are.
+        point: at which its residuals are; the first stages of it will do for readings of these.
         past: of a window; None for a whole log.
     """
     if problem.loaded:
         yield from _torques(problem, point)
         if not problem.model.config.process.asks_outside:
             yield from _forces(problem, point, past)
-    motion, mount = problem.inner.residuals(point, problem.law)[2], {}
+    motion, mount = discrete_motion(point.q, problem.model.config.step), {}
     for readings in problem.readings:
-        name, found = readings.sensor.name, readings.linearise(point, motion)
+        name = readings.sensor.name
+        if name not in (*_INERTIAL, *_POSES):
+            continue
+        found = readings.linearise(point, motion)
         by = found.reading
         if by is not None and name in _INERTIAL:
             # By what is predicted: the noise of readings themselves would pass for a scale that is too large.
@@ -108,24 +112,37 @@ _INERTIAL = {"gyroscope": 3e-3, "accelerometer": 4e-3}
 """Sensors of vectors in the IMU's axes, and their harmless errors of scale."""
 
 
+_LATE = 0.075
+"""Harmless lag of torques, a share of a step: a reading is a mean over two of them."""
+
+_POSES = ("imu_orientation", "mocap_pose")
+
+
 def _torques(problem: PrimeProblem, point: Trajectory) -> Iterator[Direction]:
     """Torques that come later than they are read."""
+    scale, torque = _scale_and_torque(problem, point)
+    late = np.zeros((*scale.shape, 1))
+    late[:, 6:, 0] = -scale[:, 6:] * np.gradient(torque, problem.model.config.step, axis=0)[: len(scale)]
+    harmless = _LATE * problem.model.config.step
+    yield Direction("drives that lag the torque that is read", "s", harmless, {"dynamics": late})
+
+
+def _scale_and_torque(problem: PrimeProblem, point: Trajectory) -> tuple[Array, Array]:
+    """(K, nv) weights of the dynamics' rows at the point's inner stages, and torques (K', n) at the problem's."""
     rows = problem.inner.dynamics.at(problem.model.base, point.theta)
-    late = np.zeros((*rows.scale.shape, 1))
-    late[:, 6:, 0] = -rows.scale[:, 6:] * np.gradient(rows.torque, problem.model.config.step, axis=0)
-    yield Direction("drives that lag the torque that is read", "s", 5e-4, {"dynamics": late})
+    return rows.scale[: len(point.q) - 2], rows.torque
 
 
 def _forces(problem: PrimeProblem, point: Trajectory, past: Past | None) -> Iterator[Direction]:
     """Forces on the base along the ground."""
-    rows = problem.inner.dynamics.at(problem.model.base, point.theta)
+    scale, _ = _scale_and_torque(problem, point)
     turn, place = quaternion_matrix(point.q[1:-1, 3:7]), point.q[1:-1, :2]
     across = np.array([[0.0, -1.0], [1.0, 0.0]])
 
     def wrench(force: Array) -> Mapping[str, Array]:
         """Columns of the base's rows by forces (K, 2, e) along the world's x and y at the base's origin."""
-        columns = np.zeros((*rows.scale.shape, force.shape[2]))
-        columns[:, :3] = rows.scale[:, :3, None] * (turn[:, :2].swapaxes(1, 2) @ force)
+        columns = np.zeros((*scale.shape, force.shape[2]))
+        columns[:, :3] = scale[:, :3, None] * (turn[:, :2].swapaxes(1, 2) @ force)
         return {"dynamics": columns}
 
     ahead = turn[:, :2, 0] / np.maximum(np.linalg.norm(turn[:, :2, 0], axis=1, keepdims=True), 1e-6)

@@ -82,15 +82,16 @@ def leave(
     after = residuals_after(used, step)
     parts = zip(rows, after, strict=True)
     left = [np.concatenate([gain, own[:, :, None]], axis=2).reshape(-1, told + 1) for gain, own in parts]
-    carried = problem.arrival.carried
-    if len(carried.gradient):
+    carried = Carried.nothing(told)
+    if len(problem.arrival.carried.gradient):
         shown = [
             None if name not in effects else _weigh(group, effects[name], own)
             for name, group, own in zip(problem.groups, blocks, chosen, strict=False)
         ]
         # Of the arrival's own rows the squares have been counted.
         leaving = Leaving(used[:-1], rows[:-1], after[:-1], shown[:-1])
-        carried = carry(carried, leaving, problem.arrival_unknowns(point), arrived[0], factor, step, count)
+        by_arrival = problem.arrival_unknowns(point)
+        carried = carry(problem.arrival.carried, leaving, by_arrival, arrived[0], factor, step, count)
     return np.concatenate(left), Score(covariance, pull), carried
 
 

@@ -199,7 +199,7 @@ class MovingHorizon:
         self._untold.restart()
 
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        problem, effects = self._untold.effects(last.problem, last.linearised, count)
+        problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=last.fits)
         variances = self._covariances.variances
         arrival = next_arrival(problem, last.blocks, last.linearised, last.factor, count, variances, effects)
         return None if arrival is None else self._untold.look(problem, arrival, count)

@@ -31,7 +31,7 @@ _LOOK = 0.5
 _LOOKS = 20
 """Looks at sums until they begin anew."""
 
-_CHANCE = 1e-6
+_CHANCE = 1e-5
 """Probability that white noise alone shows one effect at a look: there are thousands in an hour."""
 
 
@@ -61,19 +61,28 @@ class UntoldWatch:
         """A motion ends."""
         self._past = None
 
-    def effects(self, problem: PrimeProblem, point: Trajectory, count: int) -> tuple[PrimeProblem, Mapping[str, Array]]:
+    def effects(
+        self, problem: PrimeProblem, point: Trajectory, count: int, *, fits: bool
+    ) -> tuple[PrimeProblem, Mapping[str, Array]]:
         """The problem with an arrival of all sizes, and derivatives (B, m, e) of residuals by them; once a stage.
 
         Args:
             problem: of a window, without limits.
             point: of linearisation.
             count: stages that leave next.
+            fits: whether noise explains the window. What an impact or a slip leaves would pass for any effect: sums
+                begin anew then.
         """
+        if not fits:
+            self._past = None
+            none = Carried.nothing(len(problem.arrival.carried.cross))
+            return replace(problem, arrival=replace(problem.arrival, carried=none)), {}
+        leaving, head = _leaving(problem, point, count)
         past = self._past or Past.beginning(point)
-        self._past = past.after(problem, point, count)
+        self._past = past.after(leaving, head)
         seen: dict[str, int] = {}
         present = []
-        for effect in directions(problem, point, past):
+        for effect in directions(leaving, head, past):
             key = effect.name, seen.setdefault(effect.name, 0)
             seen[effect.name] += 1
             if key not in self._followed:
@@ -104,6 +113,8 @@ class UntoldWatch:
         if self._stages * problem.model.config.step < _LOOK:
             return arrival
         self._stages = 0
+        if not len(arrival.carried.gradient):
+            return arrival
         found = self._test(problem, arrival)
         if found is not None and found.distance > self._clearest:
             self._clearest, self.shown = found.distance, found.effect
@@ -123,6 +134,13 @@ class UntoldWatch:
             (one.effect, *_size(left, one)) for one in self._followed.values() if left.information[one.place].any()
         )
         return shown_effect(sizes, left.excess, _CHANCE)
+
+
+def _leaving(problem: PrimeProblem, point: Trajectory, count: int) -> tuple[PrimeProblem, Trajectory]:
+    """The problem with the readings that leave with the first stages alone, and all stages that these are about."""
+    readings = tuple(replace(one, samples=one.samples.between(0, count + 1)) for one in problem.readings)
+    head = slice(count + 2)
+    return replace(problem, readings=readings), Trajectory(point.q[head], point.w[head], point.theta)
 
 
 def _conclude(problem: PrimeProblem, arrival: Arrival) -> Carried:
