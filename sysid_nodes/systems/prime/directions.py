@@ -22,6 +22,9 @@ Array = npt.NDArray[np.float64]
 MOVED = "markers that moved on the robot"
 """Name of an effect that begins in the midst of a log, once."""
 
+STEADY, SPRING = "a steady force from outside", "a cable or a spring from outside"
+"""Names of effects of which the second is the first as well, where it is at rest elsewhere than is thought."""
+
 _JUMPS = 7
 """Times that markers may have moved at, evenly over a log: a jump in between shows at its neighbours."""
 
@@ -147,10 +150,10 @@ def _forces(problem: PrimeProblem, point: Trajectory, past: Past | None) -> Iter
 
     ahead = turn[:, :2, 0] / np.maximum(np.linalg.norm(turn[:, :2, 0], axis=1, keepdims=True), 1e-6)
     own = np.stack([ahead, ahead @ across.T], axis=2)
-    yield Direction("a steady force from outside", "N", 0.5, wrench(np.broadcast_to(np.eye(2), own.shape)))
+    yield Direction(STEADY, "N", 0.5, wrench(np.broadcast_to(np.eye(2), own.shape)))
     yield Direction("a force from outside that turns with the base", "N", 0.5, wrench(own))
     away = place - (place.mean(axis=0) if past is None else past.place)
-    yield Direction("a cable or a spring from outside", "N/m", 2.0, wrench(-away[:, :, None] * np.eye(2)))
+    yield Direction(SPRING, "N/m", 2.0, wrench(-away[:, :, None] * np.eye(2)))
     for swinging in _swinging(problem, point, Past.beginning(point) if past is None else past):
         yield Direction("a load that swings", "kg", 0.05, wrench(swinging))
 

@@ -49,7 +49,7 @@ WEAK = 1e3
 
 
 def untold_effect(problem: PrimeProblem, blocks: Sequence[Blocks], point: Trajectory) -> UntoldEffect | None:
-    """The effect that a whole log's residuals show most clearly; None where they show none.
+    """The effect that a whole log's residuals show, and that explains most of them; None where they show none.
 
     Args:
         problem: without limits.
@@ -67,15 +67,15 @@ class Shown:
 
     Attributes:
         effect: with its size.
-        distance: square of the size over what noise and harmless errors explain.
+        explained: by how much it would lower the sum of squares.
     """
 
     effect: UntoldEffect
-    distance: float
+    explained: float
 
 
 def shown_effect(sizes: Iterable[tuple[Direction, Array, Array]], excess: float, chance: float) -> Shown | None:
-    """The effect that is shown most clearly, if any.
+    """Of the effects that are shown the one that explains most, if any.
 
     Args:
         sizes: effects, sizes (e,) of each and their covariance (e, e), were it the only one.
@@ -90,8 +90,8 @@ def shown_effect(sizes: Iterable[tuple[Direction, Array, Array]], excess: float,
         if distance > chdtri(len(size), chance) and explained > _EXPLAINED * excess:
             k = int(np.argmax(np.abs(size) / np.sqrt(np.diag(known))))
             sigma = float(np.hypot(np.sqrt(known[k, k]), _FIRST_ORDER * size[k]))
-            shown.append(Shown(UntoldEffect(effect.name, float(abs(size[k])), sigma, effect.unit), distance))
-    return max(shown, key=lambda one: one.distance, default=None)
+            shown.append(Shown(UntoldEffect(effect.name, float(abs(size[k])), sigma, effect.unit), explained))
+    return max(shown, key=lambda one: one.explained, default=None)
 
 
 def effect_sizes(

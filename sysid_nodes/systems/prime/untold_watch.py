@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Effects that a moving horizon leaves out: the score test of untold.py on what left the window.
 
-Every stage goes into the sums once, when it leaves (carried.py), and the sums are looked at twice a second. They begin
-anew every ten seconds, as if effects began there: one that sets in late is not drowned by what was before. What is
-taken for constants by then is lost to them, so that the first sums after an effect has begun show it best; one that was
-shown stays, for constants have taken up what it did.
+Every stage goes into the sums once, when it leaves (carried.py), and the sums are looked at four times a second. They
+begin anew every ten seconds, as if effects began there: one that sets in late is not drowned by what was before. What
+is taken for constants by then is lost to them, so that the first sums after an effect has begun show it best; one that
+was shown stays, for constants have taken up what it did.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sysid_nodes.results.prime import UntoldEffect
 from sysid_nodes.systems.prime.carried import Carried
-from sysid_nodes.systems.prime.directions import MOVED, Direction, Past, directions
+from sysid_nodes.systems.prime.directions import MOVED, SPRING, STEADY, Direction, Past, directions
 from sysid_nodes.systems.prime.prior import prior_jacobian, prior_residual
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem
 from sysid_nodes.systems.prime.trajectory import Trajectory
@@ -25,10 +25,10 @@ from sysid_nodes.systems.prime.untold import WEAK, Shown, shown_effect
 
 Array = npt.NDArray[np.float64]
 
-_LOOK = 0.5
+_LOOK = 0.25
 """Time between two looks [s], and for which a jump of markers is looked for: later it is in the place."""
 
-_LOOKS = 20
+_LOOKS = 40
 """Looks at sums until they begin anew."""
 
 _CHANCE = 1e-5
@@ -47,12 +47,12 @@ class UntoldWatch:
     """Of one moving horizon.
 
     Attributes:
-        shown: the clearest effect of all looks, if any.
+        shown: the effect of all looks that explains most, if any.
     """
 
     def __init__(self) -> None:
         self.shown: UntoldEffect | None = None
-        self._clearest = 0.0
+        self._explained = 0.0
         self._followed: dict[tuple[str, int], _Followed] = {}
         self._past: Past | None = None
         self._stages = self._looks = 0
@@ -116,8 +116,8 @@ class UntoldWatch:
         if not len(arrival.carried.gradient):
             return arrival
         found = self._test(problem, arrival)
-        if found is not None and found.distance > self._clearest:
-            self._clearest, self.shown = found.distance, found.effect
+        if found is not None and found.explained > self._explained:
+            self._explained, self.shown = found.explained, found.effect
         self._looks += 1
         if self._looks >= _LOOKS:
             self._looks = 0
@@ -128,12 +128,25 @@ class UntoldWatch:
         return arrival
 
     def _test(self, problem: PrimeProblem, arrival: Arrival) -> Shown | None:
-        """The clearest effect, all constants and the window's first stages at their best."""
+        """The effect that explains most, all constants and the window's first stages at their best."""
         left = _conclude(problem, arrival)
         sizes = (
-            (one.effect, *_size(left, one)) for one in self._followed.values() if left.information[one.place].any()
+            (one.effect, *self._size(left, one)) for one in self._followed.values() if left.information[one.place].any()
         )
         return shown_effect(sizes, left.excess, _CHANCE)
+
+    def _size(self, left: Carried, one: _Followed) -> tuple[Array, Array]:
+        """Size (e,) and covariance (e, e) of an effect, were it the only one, in its own unit.
+
+        Where a spring is at rest is not known: a steady force is beside it.
+        """
+        places = [one.place, *([self._followed[STEADY, 0].place] if one.effect.name == SPRING else [])]
+        chosen = np.concatenate([np.arange(self._count)[place] for place in places])
+        count = one.place.stop - one.place.start
+        information = left.information[np.ix_(chosen, chosen)]
+        covariance = np.asarray(np.linalg.inv(information + WEAK**-2 * np.eye(len(chosen))))
+        size = -covariance @ left.gradient[chosen]
+        return one.effect.harmless * size[:count], one.effect.harmless**2 * covariance[:count, :count]
 
 
 def _leaving(problem: PrimeProblem, point: Trajectory, count: int) -> tuple[PrimeProblem, Trajectory]:
@@ -157,11 +170,3 @@ def _conclude(problem: PrimeProblem, arrival: Arrival) -> Carried:
     slope = np.eye(root.shape[1])
     slope[split:, split:] = linear
     return arrival.carried.change_unknowns(slope).eliminate(root, offset, root.shape[1])
-
-
-def _size(left: Carried, one: _Followed) -> tuple[Array, Array]:
-    """Size (e,) and covariance (e, e) of an effect were it the only one, in its own unit."""
-    information = left.information[one.place, one.place]
-    covariance = np.asarray(np.linalg.inv(information + WEAK**-2 * np.eye(len(information))))
-    harmless = one.effect.harmless
-    return -harmless * covariance @ left.gradient[one.place], harmless**2 * covariance
