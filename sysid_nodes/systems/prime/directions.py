@@ -59,7 +59,7 @@ class Past:
     """What effects on a window have from before it.
 
     Attributes:
-        place: (2,) along the ground at which a spring from outside is at rest [m].
+        place: (3,) at which a spring from outside is at rest, and about which a motion capture is turned [m].
         swung: (r, 2, 2) states of the filters that give a swinging load's force.
     """
 
@@ -69,7 +69,7 @@ class Past:
     @staticmethod
     def beginning(point: Trajectory) -> Past:
         """Of a motion that begins."""
-        return Past(point.q[0, :2], np.zeros((len(_SWINGS), 2, 2)))
+        return Past(point.q[0, :3], np.zeros((len(_SWINGS), 2, 2)))
 
     def after(self, problem: PrimeProblem, point: Trajectory) -> Past:
         """Of the window that begins with the last two stages of a point."""
@@ -106,7 +106,7 @@ def directions(problem: PrimeProblem, point: Trajectory, past: Past | None = Non
         elif by is not None and name == "imu_orientation":
             mount[name] = by
         elif by is not None and name == "mocap_pose":
-            yield from _markers(problem, point, readings, by, jumps=_JUMPS if past is None else 0)
+            yield from _markers(problem, point, readings, by, past)
     if mount:
         yield Direction("an IMU that is turned on its link", "rad", 3e-3, mount)
 
@@ -152,7 +152,7 @@ def _forces(problem: PrimeProblem, point: Trajectory, past: Past | None) -> Iter
     own = np.stack([ahead, ahead @ across.T], axis=2)
     yield Direction(STEADY, "N", 0.5, wrench(np.broadcast_to(np.eye(2), own.shape)))
     yield Direction("a force from outside that turns with the base", "N", 0.5, wrench(own))
-    away = place - (place.mean(axis=0) if past is None else past.place)
+    away = place - (place.mean(axis=0) if past is None else past.place[:2])
     yield Direction(SPRING, "N/m", 2.0, wrench(-away[:, :, None] * np.eye(2)))
     for swinging in _swinging(problem, point, Past.beginning(point) if past is None else past):
         yield Direction("a load that swings", "kg", 0.05, wrench(swinging))
@@ -178,15 +178,15 @@ def _swing(rate: float, step: float) -> tuple[Array, Array]:
 
 
 def _markers(
-    problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array, *, jumps: int
+    problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array, past: Past | None
 ) -> Iterator[Direction]:
-    """Errors of the motion capture's places, whose residuals (B, m) readings change by (B, m, 6).
+    """Errors of the motion capture, whose residuals (B, m) readings change by (B, m, 6).
 
     Args:
         problem, point: as of `directions`.
         readings: of the motion capture.
         by: derivative of its residuals.
-        jumps: times that markers may have moved at; 0: where a window's past begins to be told anew.
+        past: of a window, at whose first stage markers may have moved; None for a whole log.
     """
     steps = readings.samples.steps
     turn = quaternion_matrix(point.q[steps, 3:7])
@@ -194,8 +194,12 @@ def _markers(
     def moved(columns: Array) -> Mapping[str, Array]:
         return {readings.sensor.name: by[:, :, :3] @ columns}
 
+    place = point.q[steps, :3] - (point.q[:, :3].mean(axis=0) if past is None else past.place)
+    leans = np.concatenate([-skew(place), turn.swapaxes(1, 2)], axis=1)[:, :, :2]
+    yield Direction("a motion capture whose vertical is not gravity's", "rad", 3e-3, {readings.sensor.name: by @ leans})
     if problem.model.config.sensors.mocap_pose.offset_sigma == 0.0:
         yield Direction("markers beside where they are described", "m", 1e-3, moved(turn))
-    for jump in np.arange(1, jumps + 1) * problem.stages / (jumps + 1) if jumps else (-1.0,):
+    jumps = np.arange(1, _JUMPS + 1) * problem.stages / (_JUMPS + 1)
+    for jump in jumps if past is None else (-1.0,):
         after = steps > jump
         yield Direction(MOVED, "m", 3e-4, moved(turn * after[:, None, None]))

@@ -121,6 +121,7 @@ class UntoldWatch:
         self._looks += 1
         if self._looks >= _LOOKS:
             self._looks = 0
+            self._past = None if self._past is None else replace(self._past, place=arrival.q[0, :3])
             return replace(arrival, carried=Carried.nothing(len(arrival.carried.cross), self._count))
         jumps = [one.place for (name, _), one in self._followed.items() if name == MOVED]
         for place in jumps:

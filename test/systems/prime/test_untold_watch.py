@@ -159,7 +159,7 @@ def test_steady_force(recalled: bool) -> None:
 
 
 def test_markers_that_move() -> None:
-    """A jump in the midst of half a second counts as one at its beginning: to a half."""
+    """A jump in the midst of a look counts as one at its beginning: to a half."""
     one = followed(log(), jump=0.015).untold
     assert one is not None
     assert one.name == "markers that moved on the robot"
@@ -202,7 +202,9 @@ def test_jumps_begin_anew_at_every_look_and_the_rest_after_ten_seconds(monkeypat
     np.testing.assert_array_equal(seen.gradient[others], arrival.carried.gradient[others])
     for _ in range(38):
         assert watch.look(problem, arrival, count).carried.gradient[others].any()
+    watch._past = Past(np.zeros(3), np.zeros((6, 2, 2)))
     ended = watch.look(problem, arrival, count).carried
+    np.testing.assert_array_equal(watch._past.place, arrival.q[0, :3])
     assert not ended.gradient.any() and not ended.information.any() and not ended.cross.any()
 
 
