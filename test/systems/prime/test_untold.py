@@ -23,7 +23,7 @@ from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime import build_model, estimate_motion, untold
-from sysid_nodes.systems.prime.directions import Direction
+from sysid_nodes.systems.prime.directions import Direction, directions
 from sysid_nodes.systems.prime.problem import build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 from sysid_nodes.systems.prime.untold import untold_effect
