@@ -37,7 +37,7 @@ class Untold:
     gyroscope, accelerometer, mocap: scales less 1; the last of places.
     torque: factor less 1 on the readings of one kind of joint, the last.
     markers: jump of the markers' origin midway, in the base's axes [m].
-    turn: of the motion capture's frame about the vertical, growing over the log [rad].
+    turn: rotation vector of the motion capture's axes against the world's, whose vertical is gravity's [rad].
     """
 
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -45,6 +45,7 @@ class Untold:
     swing: float = 0.0
     lag: float = 0.0
     imu: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    turn: tuple[float, float, float] = (0.0, 0.0, 0.0)
     gyroscope: float = 0.0
     accelerometer: float = 0.0
     mocap: float = 0.0
@@ -127,7 +128,11 @@ def _spoil_pose(reading: PoseReading, untold: Untold, *, after: bool) -> PoseRea
     place = (1.0 + untold.mocap) * reading.position
     if after:
         place = place + quaternion_matrix(reading.orientation[None])[0] @ np.array(untold.markers)
-    return replace(reading, position=place)
+    turn = np.asarray(pinocchio.exp3(np.array(untold.turn)))
+    first = np.asarray(pinocchio.Quaternion(turn).coeffs())
+    return replace(
+        reading, position=turn @ place, orientation=quaternion_product(first[None], reading.orientation[None])[0]
+    )
 
 
 def _effort_later(readings: Sequence[Reading], lag: float) -> Callable[[JointReading], Array]:
@@ -149,6 +154,7 @@ UNTOLD = {
     "swing": "a load of 0.5 to 1.5 kg that swings at 1 Hz",
     "lag": "torques that come 10 to 20 ms after their reading",
     "mount": "an IMU turned by 2 degrees",
+    "mocap-turn": "a motion capture turned by 2 degrees against gravity",
     "markers": "markers that move by 5 to 15 mm midway",
     "gyro-scale": "a gyroscope's scale off by 2 to 5 %",
     "accelerometer-scale": "an accelerometer's scale off by 2 to 5 %",
@@ -170,6 +176,8 @@ def untold(effect: str, seed: int) -> Untold:
         return Untold(cable=(size, size))
     if effect == "mount":
         return Untold(imu=(size * ahead, size * aside, 0.0))
+    if effect == "mocap-turn":
+        return Untold(turn=(size * ahead, size * aside, 0.0))
     if effect == "markers":
         return Untold(markers=(size * ahead, size * aside, 0.0))
     scales = {
@@ -188,6 +196,7 @@ _SIZES = {
     "swing": (0.5, 1.5),
     "lag": (0.01, 0.02),
     "mount": (0.035, 0.035),
+    "mocap-turn": (0.035, 0.035),
     "markers": (0.005, 0.015),
     "gyro-scale": (0.02, 0.05),
     "accelerometer-scale": (0.02, 0.05),

@@ -202,7 +202,8 @@ class PrimeEstimate:
         iterations: of the solver.
         solve_time: wall time [s], zero without a clock.
         outside: force and moment on the base from outside, if asked for.
-        untold: what the model leaves out and a whole log's residuals show most clearly, if anything.
+        untold: what the model leaves out and residuals of a whole log, or of all that left a moving window, show, if
+            anything.
         prior_mean, prior_sigma: (p,) of the constant unknowns.
     """
 

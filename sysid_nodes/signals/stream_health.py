@@ -55,7 +55,8 @@ class StreamHealthConfig:
     )
     offset: float = option(
         0.01,
-        "lag of a stream behind another that sees the same motion that is a finding; 0: none",
+        "lag of a stream behind another that sees the same motion that is a finding, beyond three standard deviations"
+        " of delays that are estimated; 0: none",
         unit="s",
         minimum=0.0,
     )

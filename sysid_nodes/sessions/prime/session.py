@@ -23,7 +23,7 @@ from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.fall import FallWatch, with_constants_of
 from sysid_nodes.sessions.prime.horizon import Horizon
 from sysid_nodes.sessions.prime.memory import PrimeMemory
-from sysid_nodes.sessions.prime.streams import PrimeStreams, is_only_late
+from sysid_nodes.sessions.prime.streams import PrimeStreams
 from sysid_nodes.sessions.prime.stretches import Stretch, extend_stretches, status_of_whole
 from sysid_nodes.sessions.prime.trust import CONSISTENCY, PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import Frames, ParameterStep, PrimeUpdate
@@ -259,7 +259,7 @@ class PrimeSession:
         if self.judgement.status.trusted:
             self._believe(estimate)
         extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
-        trusted = self.judgement.status.trusted or is_only_late(self.judgement.findings)
+        trusted = self.judgement.status.trusted or self.judgement.spares_constants
         failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
             self._due, self._usual = 0, False

@@ -3,16 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.signals.alignment import Aligner
 from sysid_nodes.signals.channel import ChannelSpec
+from sysid_nodes.signals.channel_config import ChannelConfig
 from sysid_nodes.signals.finding import Finding
-from sysid_nodes.signals.lag_watch import LagWatch
+from sysid_nodes.signals.lag_watch import GYROSCOPE, POSE, LagWatch
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.signals.stream_health import StreamFault
+
+_ALLOWED = 3.0
+"""Standard deviations of delays that are estimated within which a lag is none to speak of."""
+
+
+def _worth(channels: Mapping[str, ChannelConfig], offset: float) -> float:
+    """Smallest lag between an inertial sensor and poses that is a finding [s]: estimates allow for their own priors."""
+    sigmas = (getattr(channels[name], "delay_sigma", 0.0) for name in (GYROSCOPE, POSE) if name in channels)
+    return max(offset, _ALLOWED * math.hypot(*sigmas)) if offset > 0.0 else 0.0
 
 
 class PrimeStreams:
@@ -30,7 +41,8 @@ class PrimeStreams:
         dt, health = config.prime.step, config.streams.health
         self.aligner = Aligner(specs, config.streams.grid(dt), health)
         self.findings: tuple[Finding, ...] = ()
-        self._lag = LagWatch({name: spec.config for name, spec in specs.items()}, dt, health.offset)
+        channels = {name: spec.config for name, spec in specs.items()}
+        self._lag = LagWatch(channels, dt, _worth(channels, health.offset))
 
     def look(self, now: float | None = None) -> None:
         """Renews the findings.
@@ -56,11 +68,3 @@ class PrimeStreams:
             return steps
         none = {name: samples.between(0, 0) for name, samples in steps.samples.items() if name in stuck}
         return replace(steps, samples={**steps.samples, **none})
-
-
-def is_only_late(findings: Sequence[Finding]) -> bool:
-    """Whether the only fault is stamps that are late by a constant.
-
-    A pose that is late moves the place that is found, not the forces nor the inertia.
-    """
-    return bool(findings) and all(finding.kind is StreamFault.OFFSET for finding in findings)

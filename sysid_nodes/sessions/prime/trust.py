@@ -61,6 +61,17 @@ class PrimeJudgement:
         """Whether the robot lies."""
         return any(finding.kind == FALLEN for finding in self.findings)
 
+    @property
+    def spares_constants(self) -> bool:
+        """Whether the constants of before would be no better.
+
+        A pose that is late moves the place that is found, not the forces nor the inertia; what the model leaves out
+        acts on.
+        """
+        return bool(self.findings) and all(
+            finding.kind is StreamFault.OFFSET or finding.kind == UNTOLD for finding in self.findings
+        )
+
     def faults(self) -> Mapping[str, str]:
         """The gravest fault of each stream that has one."""
         found: dict[str, str] = {}

@@ -114,6 +114,10 @@ class Factor:
         step = Step(stage, parameter, self._local_step(stage, parameter))
         return by_given.reshape(layout.stages, n, -1), step
 
+    def solve_first(self, rows: Array) -> Array:
+        """L^-1 of the first K stages times (K, n, c), which it overwrites."""
+        return self._solve_band(rows, 0, transposed=False)
+
     def _solve_band(self, rows: Array, first: int, *, transposed: bool) -> Array:
         """L^-1 or L^-T of the first K stages times (K, n, c), zero before stage `first`."""
         kernel, band = compiled_normal_equations(), Band(self.band.storage[: len(rows)], self.band.size)

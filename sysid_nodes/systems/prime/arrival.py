@@ -10,7 +10,7 @@ of the base while no sensor measures it (dead_reckoning.py). The noise of all th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
+from sysid_nodes.systems.prime.carried import Carried
 from sysid_nodes.systems.prime.leaving import leave
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem
 from sysid_nodes.systems.prime.score import Score
@@ -46,6 +47,7 @@ def next_arrival(
     factor: Factor | None,
     count: int,
     variances: Sequence[Array],
+    effects: Mapping[str, Array],
 ) -> Arrival | None:
     """The information of the first `count` stages about the rest; None where that is not finite.
 
@@ -56,13 +58,15 @@ def next_arrival(
         factor: undamped, of the blocks; None where they leave something undetermined.
         count: stages that leave.
         variances: (B, m) of the noise of each group, in units of the stated one.
+        effects: (B, m, e) derivatives of residuals by sizes of effects that are left out, of groups by name.
     """
     layout = problem.layout
-    left = None if factor is None else leave(problem, blocks[:-1], point, factor, count, variances)
+    left = None if factor is None else leave(problem, blocks[:-1], point, factor, count, variances, effects)
     if left is None:  # by orthogonal transformations, whatever is determined
         prior, score = marginalise(blocks[:-1], layout, count).prior, None
+        carried = Carried.nothing(prior.root.shape[1], len(problem.arrival.carried.gradient))
     else:
-        rows, score = np.asarray(np.linalg.qr(left[0], mode="r")), left[1]
+        rows, score, carried = np.asarray(np.linalg.qr(left[0], mode="r")), left[1], left[2]
         prior = GaussianPrior(rows[:, :-1], rows[:, -1], layout.size, layout.parameters)
     # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
     kept = slice(prior.root.shape[1])
@@ -79,7 +83,7 @@ def next_arrival(
     root[:, -p:] = root[:, -p:] @ slope[-p:, -p:]
     prior = replace(prior, root=root, offset=prior.offset[kept], first=0)
     score = Score.as_stated(root) if score is None else score.change_unknowns(slope)
-    return Arrival(prior, point.q[count : count + prior.width], point.theta, score)
+    return Arrival(prior, point.q[count : count + prior.width], point.theta, score, carried.change_unknowns(slope))
 
 
 def let_parameters_drift(arrival: Arrival, spread: Array) -> Arrival:
@@ -105,7 +109,8 @@ def loosen(arrival: Arrival, columns: Array) -> Arrival:
     both = np.concatenate([-columns, np.eye(len(columns))], axis=1)
     score = arrival.score.change_unknowns(both) + Score.as_stated(stacked[rows:, :-1])
     score = score.eliminate(information, count) or Score.as_stated(left[:, :-1])
-    return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]), score=score)
+    carried = arrival.carried.change_unknowns(both).eliminate(stacked[:, :-1], stacked[:, -1], count)
+    return replace(arrival, prior=replace(prior, root=left[:, :-1], offset=left[:, -1]), score=score, carried=carried)
 
 
 def drop_motion(arrival: Arrival) -> Arrival:
@@ -116,7 +121,10 @@ def drop_motion(arrival: Arrival) -> Arrival:
     root = np.concatenate([np.zeros((len(left), prior.size)), left[:, :-1]], axis=1)
     score = arrival.score.eliminate(prior.root.T @ prior.root, split) or Score.as_stated(left[:, :-1])
     score = score.change_unknowns(np.eye(prior.parameters, root.shape[1], prior.size))
-    return Arrival(GaussianPrior(root, left[:, -1], prior.size, prior.parameters), arrival.q[:1], arrival.theta, score)
+    carried = arrival.carried.eliminate(prior.root, prior.offset, split)
+    carried = carried.change_unknowns(np.eye(prior.parameters, root.shape[1], prior.size))
+    prior = GaussianPrior(root, left[:, -1], prior.size, prior.parameters)
+    return Arrival(prior, arrival.q[:1], arrival.theta, score, carried)
 
 
 def restart_arrival(arrival: Arrival, known: Arrival | None) -> Arrival:
@@ -126,7 +134,7 @@ def restart_arrival(arrival: Arrival, known: Arrival | None) -> Arrival:
     root = np.concatenate([arrival.prior.root, known.prior.root])
     offset = np.concatenate([arrival.prior.offset, known.prior.offset])
     prior = replace(arrival.prior, root=root, offset=offset)
-    return Arrival(prior, arrival.q, known.theta, arrival.score + known.score)
+    return Arrival(prior, arrival.q, known.theta, arrival.score + known.score, known.carried)
 
 
 def _eliminate_columns(rows: Array, count: int) -> Array:

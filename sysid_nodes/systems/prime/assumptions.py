@@ -20,10 +20,11 @@ def assumptions(config: PrimeConfig) -> tuple[str, ...]:
         f"the IMU sits on its link as described: the base's roll and pitch are as wrong as its mount ({_TOLD})",
         f"gyroscope and accelerometer have biases, and no errors of scale ({_TOLD})",
         f"the motion capture's markers sit where they are described, and do not move on the robot ({_TOLD})",
+        f"the motion capture's vertical is gravity's ({_TOLD})",
         "the motion capture's frame does not turn or move, and its metres are metres",
         "drives have constant gains, encoders constant offsets, and streams constant delays",
         f"positions, velocities and torques of the joints are of the same instant ({_TOLD})",
     )
 
 
-_TOLD = "a whole log of a robot that moves says when it is plainly false, --mode batch; a moving window does not"
+_TOLD = "the readings of a robot that moves say when it is plainly false"

@@ -9,7 +9,7 @@ the size that its residuals had goes along (score.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
 from sysid_nodes.solvers.trajectory_least_squares.influence import gains, residuals_after
 from sysid_nodes.solvers.trajectory_least_squares.robust import reweight
+from sysid_nodes.systems.prime.carried import Carried, Leaving, carry
 from sysid_nodes.systems.prime.light_forces import friction_errors
 from sysid_nodes.systems.prime.noise_variances import motion_rows
 from sysid_nodes.systems.prime.observed_noise import TRIANGLE, overlaps
@@ -36,8 +37,10 @@ def leave(
     factor: Factor,
     count: int,
     variances: Sequence[Array],
-) -> tuple[Array, Score] | None:
-    """Rows [next stages, parameters, residual] of what the first `count` stages tell, and its noise.
+    effects: Mapping[str, Array],
+) -> tuple[Array, Score, Carried] | None:
+    """Rows [next stages, parameters, residual] of what the first `count` stages tell, its noise, and what they tell of
+    effects that are left out.
 
     Noise in common with a neighbour's is taken for noise in common with all: parameters add up what the stages say.
     None where the stages that leave are not determined by those that stay.
@@ -49,6 +52,7 @@ def leave(
         factor: undamped, of the blocks and that prior.
         count: stages that leave.
         variances: (B, m) of each group's noise.
+        effects: (B, m, e) derivatives of residuals by sizes of effects, of groups by name.
     """
     wanted = factor.first_stages(count)
     if wanted is None:
@@ -75,9 +79,28 @@ def leave(
             covariance = covariance + light.T @ light
         flat = noisy.reshape(-1, told)
         covariance = covariance + flat.T @ flat
-    parts = zip(rows, residuals_after(used, step), strict=True)
+    after = residuals_after(used, step)
+    parts = zip(rows, after, strict=True)
     left = [np.concatenate([gain, own[:, :, None]], axis=2).reshape(-1, told + 1) for gain, own in parts]
-    return np.concatenate(left), Score(covariance, pull)
+    carried = Carried.nothing(told)
+    if len(problem.arrival.carried.gradient):
+        shown = [
+            None if name not in effects else _weigh(group, effects[name], own)
+            for name, group, own in zip(problem.groups, blocks, chosen, strict=False)
+        ]
+        # Of the arrival's own rows the squares have been counted.
+        leaving = Leaving(used[:-1], rows[:-1], after[:-1], shown[:-1])
+        by_arrival = problem.arrival_unknowns(point)
+        carried = carry(problem.arrival.carried, leaving, by_arrival, arrived[0], factor, step, count)
+    return np.concatenate(left), Score(covariance, pull), carried
+
+
+def _weigh(group: Blocks, columns: Array, chosen: npt.NDArray[np.intp]) -> Array:
+    """Columns (B, m, e) of some of a group's blocks, as much reduced by its loss as its residuals are."""
+    own = replace(group, parameter_jacobian=columns, local_jacobian=None, local=None)
+    by = reweight(_take(own, chosen)).parameter_jacobian
+    assert by is not None
+    return by
 
 
 def _take(blocks: Blocks, chosen: npt.NDArray[np.intp]) -> Blocks:

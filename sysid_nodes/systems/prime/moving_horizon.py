@@ -55,6 +55,7 @@ from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.real_time import Improved, improve
 from sysid_nodes.systems.prime.sensing import follow_late_streams
+from sysid_nodes.systems.prime.untold_watch import UntoldWatch
 from sysid_nodes.systems.prime.window_covariances import WindowCovariances
 
 Array = npt.NDArray[np.float64]
@@ -100,6 +101,7 @@ class MovingHorizon:
         self._placed = True  # whether something has seen the base's place since the motion began
         self._way = 0.0  # of the first stage since something saw the base's place [m]
         self._covariances = WindowCovariances(self._config.covered)
+        self._untold = UntoldWatch()
 
     def restart(self) -> None:
         """Forgets the motion, for steps that are not connected follow; parameters and their covariance are kept."""
@@ -112,6 +114,7 @@ class MovingHorizon:
         self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
         self.restart()
         self._covariances = WindowCovariances(self._config.covered)
+        self._untold = UntoldWatch()
 
     @property
     def knowledge(self) -> Knowledge:
@@ -120,9 +123,9 @@ class MovingHorizon:
 
     def recall(self, knowledge: Knowledge | None) -> None:
         """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
-        kept = self._pose, self._turned, self._loaded
+        kept = self._pose, self._turned, self._loaded, self._untold
         self.forget()
-        self._pose, self._turned, self._loaded = kept
+        self._pose, self._turned, self._loaded, self._untold = kept
         if knowledge is not None:
             self._theta, self._known = knowledge.theta, knowledge.arrival
 
@@ -193,9 +196,13 @@ class MovingHorizon:
             self._theta = self._model.parameters.mean if end is None else end.theta
         self._last, self._arrival, self._dropped, self._way = None, None, 0, 0.0
         self._covariances.restart()
+        self._untold.restart()
 
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        return next_arrival(last.problem, last.blocks, last.linearised, last.factor, count, self._covariances.variances)
+        problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=last.fits)
+        variances = self._covariances.variances
+        arrival = next_arrival(problem, last.blocks, last.linearised, last.factor, count, variances, effects)
+        return None if arrival is None else self._untold.look(problem, arrival, count)
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -304,7 +311,8 @@ class MovingHorizon:
             first=kept - self._config.covered,
         )
         root = np.sqrt(self._covariances.ratio)
-        estimate = replace(estimate, q_covariance=estimate.q_covariance * (root[:, None] * root))
+        covariance = estimate.q_covariance * (root[:, None] * root)
+        estimate = replace(estimate, q_covariance=covariance, untold=self._untold.shown)
         if not self._placed:
             estimate = add_place_unseen(self._model, estimate, result.point.theta)
         if found is not None and solved.factor is not None:

@@ -27,6 +27,7 @@ from sysid_nodes.models.discrete_motion import difference, difference_jacobian, 
 from sysid_nodes.sensors import Samples
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, Layout
 from sysid_nodes.solvers.trajectory_least_squares.problem import Loss, ParameterStep
+from sysid_nodes.systems.prime.carried import Carried
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.inner import CompiledRows, InnerRows, ReferenceRows
@@ -54,12 +55,14 @@ class Arrival:
         q: (width, nq) reference of the first stages.
         theta: (p,) reference.
         score: noise of what the prior tells.
+        carried: of effects that are left out, see carried.py.
     """
 
     prior: GaussianPrior
     q: Array
     theta: Array
     score: Score
+    carried: Carried
 
 
 @dataclass(frozen=True)
@@ -310,4 +313,5 @@ def first_arrival(model: Model, q: Array) -> Arrival:
     start = model.config.start
     sigma = [start.position_sigma] * 3 + [start.rotation_sigma] * 3 + [start.joint_sigma] * model.robot.n
     prior = GaussianPrior.from_sigmas(np.array(sigma), np.full(model.parameters.count, np.inf))
-    return Arrival(prior, q[None], model.parameters.mean, Score.as_stated(prior.root))
+    none = Carried.nothing(prior.root.shape[1])
+    return Arrival(prior, q[None], model.parameters.mean, Score.as_stated(prior.root), none)

@@ -7,6 +7,7 @@ import numpy as np
 
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
 from sysid_nodes.systems.prime.arrival import let_parameters_drift
+from sysid_nodes.systems.prime.carried import Carried
 from sysid_nodes.systems.prime.problem import Arrival
 from sysid_nodes.systems.prime.score import Score
 
@@ -17,7 +18,10 @@ def test_drift_adds_to_the_parameters_covariance() -> None:
     n, p = 4, 3
     root = rng.normal(size=(2 * n + p, 2 * n + p)) + 3.0 * np.eye(2 * n + p)
     offset = rng.normal(size=2 * n + p)
-    arrival = Arrival(GaussianPrior(root, offset, n, p), np.zeros((2, n + 1)), np.zeros(p), Score.as_stated(root))
+    effect = rng.normal(size=(2 * n + p, 2))
+    carried = Carried(root.T @ effect, effect.T @ effect, effect.T @ offset)
+    prior = GaussianPrior(root, offset, n, p)
+    arrival = Arrival(prior, np.zeros((2, n + 1)), np.zeros(p), Score.as_stated(root), carried)
     spread = np.array([[0.1, 0.2], [1.0, 0.0], [0.0, 10.0]])
     widened = let_parameters_drift(arrival, spread)
     after = widened.prior
@@ -28,6 +32,12 @@ def test_drift_adds_to_the_parameters_covariance() -> None:
     np.testing.assert_allclose(np.linalg.inv(after.root.T @ after.root), wanted, rtol=1e-9, atol=1e-9)
     mean, moved = np.linalg.solve(root, -offset), np.linalg.solve(after.root, -after.offset)
     np.testing.assert_allclose(moved, mean, rtol=1e-9, atol=1e-9)
+    # Rows of an effect have the noise of the walk, which they share, on top of their own.
+    drifts = np.eye(2 * n + p) + root @ added @ root.T
+    seen = widened.carried
+    np.testing.assert_allclose(seen.information, effect.T @ np.linalg.solve(drifts, effect), rtol=1e-9)
+    np.testing.assert_allclose(seen.cross, root.T @ np.linalg.solve(drifts, effect), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(seen.gradient, effect.T @ np.linalg.solve(drifts, offset), rtol=1e-9)
 
 
 def test_noise_of_what_was_eliminated_stays_in_the_covariance() -> None:

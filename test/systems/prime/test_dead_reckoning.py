@@ -19,6 +19,7 @@ from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
 from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, build_model, estimate_motion
 from sysid_nodes.systems.prime.arrival import loosen
+from sysid_nodes.systems.prime.carried import Carried
 from sysid_nodes.systems.prime.dead_reckoning import distance_since_seen
 from sysid_nodes.systems.prime.problem import Arrival
 from sysid_nodes.systems.prime.score import Score
@@ -89,7 +90,8 @@ def test_way_is_counted_from_the_last_reading_of_place() -> None:
 def test_a_loosened_arrival_has_the_covariance_of_the_move_on_top() -> None:
     rng = np.random.default_rng(0)
     root, offset = np.triu(rng.normal(size=(7, 7))) + 3.0 * np.eye(7), rng.normal(size=7)
-    before = Arrival(GaussianPrior(root, offset, 2, 3), np.zeros((2, 2)), np.zeros(3), Score.as_stated(root))
+    prior, none = GaussianPrior(root, offset, 2, 3), Carried.nothing(7)
+    before = Arrival(prior, np.zeros((2, 2)), np.zeros(3), Score.as_stated(root), none)
     columns = rng.normal(size=(7, 2))
     after = loosen(before, columns).prior
     information = after.root.T @ after.root

@@ -109,9 +109,9 @@ def test_rows_and_noise_are_those_of_all_unknowns_at_once(window: Window, count:
     """
     problem, point, blocks, factor, variances = window
     wanted, noise = eliminated_at_once(window, count)
-    found = leave(problem, blocks[:-1], point, factor, count, variances)
+    found = leave(problem, blocks[:-1], point, factor, count, variances, {})
     assert found is not None
-    rows, score = found
+    rows, score, _ = found
     information, stated = wanted.T @ wanted, marginalise(blocks[:-1], problem.layout, count).prior
     other = np.column_stack([stated.root, stated.offset])
     for root in (rows, other):
@@ -140,4 +140,4 @@ def test_what_those_that_stay_do_not_determine_is_not_eliminated(window: Window)
         doubled.append(replace(group, jacobian=jacobian))
     factor = factorise(assemble(doubled, problem.layout), 1e-14)
     assert factor is not None
-    assert leave(problem, doubled[:-1], point, factor, 1, variances) is None
+    assert leave(problem, doubled[:-1], point, factor, 1, variances, {}) is None

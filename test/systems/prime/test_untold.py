@@ -23,9 +23,10 @@ from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.scenario import PushConfig
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime import build_model, estimate_motion, untold
+from sysid_nodes.systems.prime.directions import Direction, directions
 from sysid_nodes.systems.prime.problem import build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
-from sysid_nodes.systems.prime.untold import Direction, untold_effect
+from sysid_nodes.systems.prime.untold import untold_effect
 
 Array = npt.NDArray[np.float64]
 Spoil = Callable[[Samples], Array]
@@ -78,7 +79,7 @@ def test_force_that_turns_with_the_base() -> None:
     q[:, 3:7] = quaternion_product(turn, q[:, 3:7])
     problem = build_problem(model, one.steps.samples, len(q), first_arrival(model, q[0]))
     point = Trajectory(q, np.zeros((len(q), len(one.robot.contacts), 3)), model.parameters.mean)
-    found = {effect.name: effect.columns for effect in untold.directions(problem, point)}
+    found = {effect.name: effect.columns for effect in directions(problem, point)}
     with_base = found["a force from outside that turns with the base"]["dynamics"]
     lean = np.abs(with_base[:, :3] / with_base[:, :3].max() - np.eye(3)[:, :2]).max()
     assert lean < 0.3
@@ -115,6 +116,14 @@ def _beside(samples: Samples) -> Array:
     return out
 
 
+def _leaning(samples: Samples) -> Array:
+    """The motion capture's axes against gravity's."""
+    turn, out = quaternion_exp(TILT[None]), samples.values.copy()
+    out[:, :3] = out[:, :3] @ quaternion_matrix(turn)[0].T
+    out[:, 3:] = quaternion_product(np.broadcast_to(turn, (len(out), 4)), out[:, 3:])
+    return out
+
+
 def _late(samples: Samples) -> Array:
     """What is read comes a step, 10 ms, before it acts."""
     return np.concatenate([samples.values[1:], samples.values[-1:]])
@@ -128,6 +137,7 @@ SPOILT: dict[str, tuple[dict[str, Spoil], str, float]] = {
         "an IMU that is turned on its link",
         0.03,
     ),
+    "vertical": ({"mocap_pose": _leaning}, "a motion capture whose vertical is not gravity's", 0.03),
     "markers": ({"mocap_pose": _moved}, "markers that moved on the robot", 0.015),
     "beside": ({"mocap_pose": _beside}, "markers beside where they are described", 0.015),
     "lag": ({"joint_torque": _late}, "drives that lag the torque that is read", 0.01),
