@@ -23,8 +23,8 @@ class Samples:
         weights: (K,) factors on 1/sigma, sigma being that of a single reading: 1 for one reading, more for a mean of
             several, less where one reading serves several steps. The square is the number of readings' worth of
             information, so that none is counted twice.
-        rates: (K, d) of change of the readings a second, three for an orientation's four, or None where none was asked
-            for.
+        rates: (K, r, d) first r derivatives of the readings by time, three for an orientation's four, or None where
+            none was asked for.
     """
 
     steps: Indices

@@ -45,6 +45,25 @@ def test_what_is_advanced_by_its_delay_is_in_time(kind: ValueKind) -> None:
     assert np.median(wrong) < 0.02 * change
 
 
+@pytest.mark.parametrize("late", [-6e-3, 6e-3])
+def test_a_fast_swing_keeps_its_size_and_its_time(late: float) -> None:
+    """10 Hz at 6 ms: to 0.66 %, of which 0.1 % are the quartic's. The slope alone makes it 7 % larger, a parabola is
+    1.5 % off."""
+    t = DT * np.arange(60)
+    swing = Samples(np.arange(60), np.sin(20.0 * np.pi * (t - late))[:, None], np.ones(60))
+    found = advance(with_rates(swing, ValueKind.VECTOR, DT), ValueKind.VECTOR, late).values[2:-2, 0]
+    np.testing.assert_allclose(found, np.sin(20.0 * np.pi * t[2:-2]), atol=8e-3)
+
+
+@pytest.mark.parametrize("late", [-5e-3, 3e-3, 8e-3])
+def test_noise_is_of_one_size_at_every_delay(late: float) -> None:
+    """Else a delay that averages it fits best. The same 20000 readings, of which five make one that is moved: 0.2 % of
+    theory and a part of what 20000 tell of a size, 0.5 %. A plain quartic has 14 % less at half a step."""
+    noise = Samples(np.arange(20000), np.random.default_rng(1).normal(size=(20000, 1)), np.ones(20000))
+    found = advance(with_rates(noise, ValueKind.VECTOR, DT), ValueKind.VECTOR, late)
+    assert found.values[2:-2].std() == pytest.approx(noise.values.std(), rel=0.005)
+
+
 @pytest.mark.parametrize("kind", list(ValueKind))
 def test_what_leaves_a_window_has_the_rates_that_the_whole_log_gives_it(kind: ValueKind) -> None:
     """Ten steps come at a time, those before the last twenty leave; one reading is none."""

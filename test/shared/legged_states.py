@@ -32,7 +32,8 @@ def random_samples(sensor: Sensor, robot: Robot, states: States, rng: np.random.
         turns = [pinocchio.Quaternion(pinocchio.exp3(rng.normal(scale=0.5, size=3))) for _ in range(count)]
         bases = [pinocchio.Quaternion(*np.roll(q[3:7], 1)) for q in states.q]
         values[:, -4:] = [(base * turn).coeffs() for base, turn in zip(bases, turns, strict=True)]
-    rates = rng.normal(size=(count, sensor.width - (sensor.kind is not ValueKind.VECTOR)))
+    vector = sensor.kind is ValueKind.VECTOR
+    rates = rng.normal(size=(count, 4 if vector else 1, sensor.width - (not vector)))
     return Samples(np.arange(count), values, rng.uniform(0.2, 2.0, count), rates)
 
 

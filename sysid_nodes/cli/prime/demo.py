@@ -27,8 +27,10 @@ from sysid_nodes.cli.prime import demo_config
 from sysid_nodes.cli.prime.demo_screen import PrimeScreen
 from sysid_nodes.cli.prime.demo_summary import evaluate, summary, verdict
 from sysid_nodes.cli.prime.demo_watch import ESTIMATOR, PrimeWatch
+from sysid_nodes.data.config import load_yaml
 from sysid_nodes.reports.prime.truth import FILE, SERIES, feet
 from sysid_nodes.robots import Robot, load_robot
+from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 
 _GRAVITY = 9.81  # [m/s2]
 _RECORDER = "sysid_nodes.ros.prime.recorder"
@@ -68,7 +70,8 @@ def _live(
         parameters = demo_config.robot_parameters(args.robot, carried, seed, duration, truth)
         nodes.node("robot", "simulated_legged_robot", None, **parameters)
         known = hidden_truth(nodes, truth[0])
-        watch = PrimeWatch(np.array(known["theta"]), index, robot.body)
+        step = load_yaml(PrimeSessionConfig, folder / "config.yaml").prime.step
+        watch = PrimeWatch(np.array(known["theta"]), index, robot.body, step)
         with PrimeScreen(title, names, _GRAVITY * known["total_mass"]) as screen:
             usage = follow(nodes, watch, lambda: _show(screen, watch), machine)
             nodes.tell("stop")

@@ -96,11 +96,10 @@ def summary(watch: PrimeWatch, document: Mapping[str, Any], usage: Mapping[str, 
         f"Contact forces {100.0 * truth['force_error']:.1f} % off, contacts F1 {truth['contact_f1']:.4f}, "
         f"base {1e3 * truth['position_rms']:.1f} mm off (RMS).",
     ]
-    if watch.f1 is not None:
-        lags = sorted(lag for lag in watch.lags if lag > 0.0) or [0.0]
+    if lags := sorted(lag for lag in watch.lags if lag > 0.0):
         lines.append(
-            f"Live: contacts F1 {watch.f1:.4f} at the times compared; lag {1e3 * lags[len(lags) // 2]:.0f} ms "
-            f"(median of the reports' longest), at most {1e3 * lags[-1]:.0f} ms."
+            f"Live: lag {1e3 * lags[len(lags) // 2]:.0f} ms (median of the reports' longest), "
+            f"at most {1e3 * lags[-1]:.0f} ms."
         )
     lines += [*_worse(watch), run["live"]["sentence"]]
     if document["findings"]:

@@ -39,7 +39,7 @@ from sysid_nodes.simulation.legged.node_config import SimulatedLeggedRobotConfig
 
 NAME = "simulated_legged_robot"
 
-_TRUTH_TICKS = 10  # averaged in a message below /truth
+_TRUTH_TICKS = 5  # averaged in a message below /truth
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
@@ -135,7 +135,7 @@ class SimulatedLeggedRobotNode(PlayedMotion):
     def _tell_truth(self) -> None:
         self._recent.append(self._sim.last)
         if self._truth is not None and len(self._recent) == _TRUTH_TICKS:
-            self._truth.publish(self._streams.start + self._recent[-1].time, self._recent)
+            self._truth.publish(self._streams.start, self._recent)
             self._recent.clear()
 
     def _write_truth(self) -> None:

@@ -199,14 +199,15 @@ class TruthPublishers:
         self._odometry = node.create_publisher(Odometry, "truth/odom", 10)
         self._names = tuple(point.name for point in robot.contacts)
 
-    def publish(self, stamp: float, samples: Sequence[TruthSample]) -> None:
-        """Publishes the mean forces of some ticks, and the pose at the last.
+    def publish(self, start: float, samples: Sequence[TruthSample]) -> None:
+        """Publishes the mean forces of some ticks, stamped in their midst, and the pose at the last.
 
         Args:
-            stamp: of the last tick's beginning [s].
+            start: stamp of the simulation's beginning [s].
             samples: of consecutive ticks.
         """
         last = samples[-1]
+        midst = start + 0.5 * (samples[0].time + last.time + last.duration)
         force = np.mean([sample.force_mean for sample in samples], axis=0)
         touch = np.mean([sample.contact for sample in samples], axis=0)
         contacts = [
@@ -219,8 +220,9 @@ class TruthPublishers:
             }
             for k, name in enumerate(self._names)
         ]
-        head = header(stamp, _WORLD)
-        self._forces.publish(to_message(ContactForces, {"header": head, "contacts": contacts}))
+        told = {"header": header(midst, _WORLD), "contacts": contacts}
+        self._forces.publish(to_message(ContactForces, told))
+        head = header(start + last.time, _WORLD)
         pose = {"pose": {"position": vector(last.q[:3]), "orientation": quaternion(last.q[3:7])}}
         twist = {"twist": {"linear": vector(last.v[:3]), "angular": vector(last.v[3:6])}}
         self._odometry.publish(to_message(Odometry, {"header": head, "pose": pose, "twist": twist}))
