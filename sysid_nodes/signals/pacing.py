@@ -22,6 +22,9 @@ _BEHIND, _LATE = 0.25, 0.5
 """Shares of the largest lag: below the first a machine has kept up so far, however long solves take, as at an impact or
 beside another program for a moment; above the second no solve may take longer than the time until the next."""
 
+_LEAST = 1e-3
+"""Of the time that a solve may take [s]: none would be no limit."""
+
 _LONGEST = 60.0
 """Longest time between two attempts at a better pace [s]."""
 
@@ -112,7 +115,7 @@ class Pacer:
         self._limit = config.max_lag
         self.solve_time = self.load = self._lag = 0.0
         self._expected = self._now = 0.0  # time that the next solve is thought to take, of the newest reading [s]
-        self.skipping = False
+        self.skipping = self._cut = False
         self.changes = 0
 
     @property
@@ -131,13 +134,19 @@ class Pacer:
         if self.skipping:
             return "the machine cannot keep up: readings are skipped to catch up"
         if not self.slowed:
-            return ""
+            return "the machine cannot keep up: a solve ended early" if self._cut else ""
         full, now = self._paces[0], self.pace
         rarer = f" every {now.hop} steps instead of {full.hop}" if now.hop > full.hop else ""
         shorter = f" over {now.window} stages instead of {full.window}" if now.window < full.window else ""
         return f"the machine cannot keep up: a solve{rarer}{shorter}"
 
-    def note_solve(self, now: float, solve_time: float, lag: float, *, usual: bool = True, steps: int = 0) -> Pace:
+    def spare(self, lag: float) -> float:
+        """Time in which a solve may begin more than it has to, from a lag on [s]; the other half is for the rest."""
+        return max(0.5 * (self._config.max_lag - lag), _LEAST)
+
+    def note_solve(
+        self, now: float, solve_time: float, lag: float, *, usual: bool = True, steps: int = 0, cut: bool = False
+    ) -> Pace:
         """Takes note of a solve and returns the pace from now on.
 
         Args:
@@ -146,9 +155,10 @@ class Pacer:
             lag: how far the estimate is behind the newest reading [s].
             usual: false for the solve after a start, which takes longer than those that follow.
             steps: that it used, more than the pace's where some waited. While the lag falls it is that of so many.
+            cut: whether it left out something for want of time.
         """
         config = self._config
-        catching_up, self._lag = lag < self._lag, lag
+        catching_up, self._lag, self._cut = lag < self._lag, lag, cut
         self.solve_time, self._now = solve_time, now
         if usual:
             self._expected = solve_time

@@ -33,6 +33,7 @@ from sysid_nodes.simulation.legged import (
 from sysid_nodes.simulation.legged.faults import FaultInjector
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.simulation.legged.sensors import LeggedSensorsConfig, VelocitySensorConfig
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime import Knowledge
 
 START = 100.0
@@ -100,7 +101,7 @@ class StillHorizon:
     def push(self, steps: AlignedSteps) -> None:
         self._times = np.concatenate([self._times, steps.times])
 
-    def step(self, window: int) -> PrimeEstimate | None:
+    def step(self, window: int, _: Timer) -> PrimeEstimate | None:
         self._times = self._times[-window:]
         return still(self._robot, self._times) if len(self._times) >= 3 else None
 

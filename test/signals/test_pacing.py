@@ -182,6 +182,16 @@ def test_what_waited_during_a_start_is_no_sign_of_a_slow_machine() -> None:
         assert pacer.slowed == slowed
 
 
+def test_half_of_the_time_until_data_are_skipped_is_to_spare() -> None:
+    pacer = Pacer(PacingConfig(max_lag=0.5), WINDOW, DT)
+    assert pacer.spare(0.1) == pytest.approx(0.2)
+    assert 0.0 < pacer.spare(0.7) < DT
+    pacer.note_solve(1.0, 0.02, 0.1, cut=True)
+    assert pacer.finding == "the machine cannot keep up: a solve ended early"
+    pacer.note_solve(1.1, 0.02, 0.1)
+    assert not pacer.finding
+
+
 def test_a_machine_that_gets_faster_goes_back_to_the_full_pace() -> None:
     machine = Machine(per_stage=1e-3)
     machine.run(5.0)

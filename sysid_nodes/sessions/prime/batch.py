@@ -19,6 +19,7 @@ from sysid_nodes.sessions.prime.trust import Trust
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.signals.finding import Finding
 from sysid_nodes.signals.samples import AlignedSteps, join
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime import Knowledge, build_model, estimate_motion
 from sysid_nodes.systems.prime.initialisation import first_seen
 
@@ -46,7 +47,7 @@ class Gatherer:
         """Appends steps."""
         self.stretches[-1].append(steps)
 
-    def step(self, _: int) -> PrimeEstimate | None:
+    def step(self, _: int, __: Timer) -> PrimeEstimate | None:
         """None."""
         return None
 

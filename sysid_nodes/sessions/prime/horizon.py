@@ -10,6 +10,7 @@ from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.robots import Robot
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.systems.prime import Knowledge, MovingHorizon, build_model
 
 
@@ -25,8 +26,11 @@ class Horizon(Protocol):
         """Appends steps."""
         ...
 
-    def step(self, window: int, /) -> PrimeEstimate | None:
-        """Solves over the last `window` stages, or all there are; None while those are too few."""
+    def step(self, window: int, spare: Timer, /) -> PrimeEstimate | None:
+        """Solves over the last `window` stages, or all there are; None while those are too few.
+
+        What may be left out is begun only while the timer `spare` is not up.
+        """
         ...
 
     def restart(self) -> None:

@@ -29,6 +29,7 @@ from sysid_nodes.sessions.prime.trust import CONSISTENCY, PrimeJudgement, Trust
 from sysid_nodes.sessions.prime.update import Frames, ParameterStep, PrimeUpdate
 from sysid_nodes.signals.pacing import Pacer
 from sysid_nodes.signals.samples import AlignedSteps
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 
 Array = npt.NDArray[np.float64]
 
@@ -121,7 +122,7 @@ class PrimeSession:
         self.history: list[ParameterStep] = []
         self._history_step = _HISTORY
         self.stretches: list[Stretch] = []
-        self.waited, self.newest = 0.0, -math.inf
+        self.waited, self.newest, self._heard = 0.0, -math.inf, -math.inf
         self._pose_frame = ""
 
     @property
@@ -201,7 +202,9 @@ class PrimeSession:
         """Hands closed steps on; an update if a solve was due."""
         self.received += 1
         if abs(stamp - self.time) <= self.config.streams.max_pause:  # a stamp of another clock says nothing about lag
-            self.newest = max(self.newest, stamp + self.waited)
+            # Not the latest of both together: a reading that waited long tells little of a clock that is slow.
+            self._heard = max(self._heard, stamp)
+            self.newest = self._heard + self.waited
         update = None
         for steps in self._aligner.take():
             update = self._take(steps) or update
@@ -214,7 +217,8 @@ class PrimeSession:
             self._streams.restart()
             self._fall.restart()
             self._restart()
-            self.newest, self._published = end, -math.inf  # the clock may have gone back
+            self.newest = self._heard = end  # the clock may have gone back
+            self._published = -math.inf
         self._step = end
         self._streams.watch(steps)
         if abs(self.time - self._looked) >= _LOOK:
@@ -243,9 +247,9 @@ class PrimeSession:
 
     def _solve(self) -> PrimeUpdate | None:
         steps, self._due = self._due, 0
-        start = self._clock()
-        estimate = self._horizon.step(self.pacer.pace.window)
-        spent = self._clock() - start
+        spare = Timer(self._clock, self.pacer.spare(self.newest - self._step))
+        estimate = self._horizon.step(self.pacer.pace.window, spare)
+        spent = spare.elapsed()
         if estimate is None:
             return None
         self.solves += 1
@@ -253,7 +257,7 @@ class PrimeSession:
             estimate = with_constants_of(estimate, self._believed[0])
         self._estimate = estimate
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
-        self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps)
+        self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps, cut=spare.stopped)
         self._usual = True
         self.judgement = self._judge(self._step)
         if self.judgement.status.trusted:

@@ -70,6 +70,10 @@ _ELSEWHERE = 0.015
 """By how much more readings alone lift the base at one stage than at another: beyond noise and what gives [m]."""
 
 
+_ANEW = 8
+"""Iterations that a window solved anew takes, about."""
+
+
 class MovingHorizon:
     """Estimates over the newest stages as they come. Every method is for one thread.
 
@@ -151,12 +155,14 @@ class MovingHorizon:
         self._samples = follow_late_streams(self._model.sensors, joined, before, self._model.config.step)
         self._times = np.concatenate([self._times, *(steps.times for steps in waiting)])
 
-    def step(self, window: int | None = None) -> PrimeEstimate | None:
+    def step(self, window: int | None = None, spare: Timer | None = None) -> PrimeEstimate | None:
         """Solves over the last `window` stages, the full window if None; None while there are too few steps, or
         a robot that begins in the air, unseen by any pose, has yet to land: nothing tells how high it is.
 
         A shorter window is less work; it grows again by itself when a longer one is asked for. It is never so short
         that nothing connects it with the last one, as long as the full window is long enough for that.
+
+        A moving window takes no further step when the timer `spare` is up, nor is it solved anew.
         """
         self._append_waiting()
         if self._last is None:
@@ -165,7 +171,7 @@ class MovingHorizon:
         window = max(_KEPT, window or self.stages, min(new + _KEPT, self.stages))
         if len(self._times) < (_KEPT if self._last is not None else min(window, self._config.first)):
             return None
-        timer = Timer(self._clock, self._config.time_limit)
+        timer = Timer(self._clock, self._config.time_limit, spare)
         self._move(len(self._times) - window)
         if self._last is None and not shows_height(self._model, self._samples, len(self._times)):
             return None
@@ -263,10 +269,10 @@ class MovingHorizon:
         problem, q, theta = found.problem, found.result.point.q, self._arrival.theta
         anew = with_first_heights(self._model, q, self._samples)
         if np.ptp((anew - q)[:, :3] @ problem.law.plane.axes[0]) > _ELSEWHERE:
-            return found if timer.is_up() else _better(found, self._solve_anew(problem, anew, theta))
+            return found if timer.is_up(_ANEW) else _better(found, self._solve_anew(problem, anew, theta))
         # Corners of a foot come down one after the other: of those a window anew does not tell more.
         likely = not has_point_feet(problem) or found.result.cost <= _likely_cost(last, found, kept)
-        if likely or timer.is_up():
+        if likely or timer.is_up(_ANEW):
             return found
         read = initial_configurations(self._model, self._samples, problem.stages, theta, q[0, :7])
         return _better(found, self._solve_anew(problem, read, theta))

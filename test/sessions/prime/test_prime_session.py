@@ -12,6 +12,7 @@ from shared.legged_readings import PAYLOAD, START, StillHorizon, feed, feed_all,
 from shared.quick_and_slow import mark_slow
 
 from sysid_nodes.data.config import from_flat
+from sysid_nodes.results.prime import PrimeEstimate
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.sensors import sensor_configs
 from sysid_nodes.sessions.prime import session as prime_session
@@ -26,6 +27,7 @@ from sysid_nodes.simulation.legged import (
     PoseReading,
     VelocityReading,
 )
+from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 
 STREAMS = {
     "joints": {"joint_position", "joint_velocity", "joint_torque"},
@@ -215,6 +217,34 @@ def test_one_solve_longer_than_the_lag_allowed_is_not_the_last() -> None:
     session = PrimeSession(template.robot, template.config, lambda: still, clock=lambda: next(ticks))
     feed_all(session, record()[0][:1000])
     assert session.solves > 10
+
+
+def test_a_reading_that_waited_says_nothing_once_later_ones_have_not() -> None:
+    """A robot whose clock is slow, as a simulated one on a busy machine: a solve of seconds is not skipped for ever."""
+    session = make_session(pacing__hop=2, pacing__max_lag=0.5)
+    for k, reading in enumerate(record()[0][:1500]):
+        session.waited = 3.0 if 500 <= k < 520 else 0.0
+        feed(session, reading)
+    assert 0 < session.skipped < 20
+    assert session.newest - session.time < 0.1
+    assert session.estimate is not None
+    assert session.newest - session.estimate.t[-1] < 0.3
+
+
+def test_a_solve_that_leaves_something_out_says_so() -> None:
+    template = make_session(pacing__hop=2)
+    ticks = itertools.count(0.0, 0.001)
+
+    class Hasty(StillHorizon):
+        def step(self, window: int, spare: Timer) -> PrimeEstimate | None:
+            assert spare.is_up(int(1e3 * template.config.pacing.max_lag))  # iterations, of a millisecond
+            return super().step(window, spare)
+
+    session = PrimeSession(template.robot, template.config, lambda: Hasty(template.robot), clock=lambda: next(ticks))
+    feed_all(session, record()[0][:1000])
+    assert session.solves > 10
+    assert session.judgement.status is PrimeStatus.DEGRADED
+    assert session.pacer.finding == "the machine cannot keep up: a solve ended early"
 
 
 @pytest.mark.parametrize(("waited", "hop"), [(0.0, 2), (0.2, 10)])

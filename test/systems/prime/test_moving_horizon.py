@@ -357,6 +357,22 @@ def test_the_clock_ends_iterations(trot: LeggedLog) -> None:
     assert all(estimate.iterations == 1 for _, estimate in found[1:])
 
 
+def test_without_time_to_spare_a_moving_window_takes_one_step(trot: LeggedLog) -> None:
+    """And is not solved anew."""
+    taken = {}
+    for limit in (0.0, 0.5):
+        ticks = iter(range(10**6))
+        horizon = MovingHorizon(build_model(trot.robot, simulated_config()), WINDOW)
+        taken[limit] = []
+        for k in range(0, len(trot.q) - 8, 8):
+            horizon.push(piece(trot, k, k + 8))
+            spare = Timer(lambda ticks=ticks: float(next(ticks)), limit)
+            if (found := horizon.step(spare=spare)) is not None:
+                taken[limit].append((found.iterations > 1, spare.stopped))
+    assert (True, False) in taken[0.0][1:]
+    assert set(taken[0.5][1:]) == {(False, False), (False, True)}
+
+
 def test_nothing_to_start_from() -> None:
     """Unread, a base has no motion; joints that are unread may be anywhere, and the result says so."""
     log = simulate(LeggedSimulationConfig(), 0.25, seed=0)
