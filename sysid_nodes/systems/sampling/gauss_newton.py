@@ -13,10 +13,13 @@ units of H: a jackknife of few blocks has directions in which it shows nothing. 
 (`Others`) is in the last of the equations:
 
 - They are of the residuals that no step at all would leave, by what simulations in half and in a quarter of it change
-  (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these. By how much whole and
-  half steps would have it otherwise is one of the vectors s, errors that are the same in every clip. Another is what
-  the linear model gets wrong of the correction: where start states do not follow it as far as derivatives say, next to
-  landings again, simulations at its end ask for a step more.
+  (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these, and by how far: of the
+  residuals of a clip, what half a step changes and what whole and half steps would have otherwise are unknown by as
+  much, a standard normal number each, the clip's own (generalised least squares). Without, one that lands decides over
+  those that simulations follow, and lively motion makes what a calm one tells less sure. By how much whole and half
+  steps would have the estimate otherwise is one of the vectors s, errors that are the same in every clip. Another is
+  what the linear model gets wrong of the correction: where start states do not follow it as far as derivatives say,
+  next to landings again, simulations at its end ask for a step more.
 - How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
   of the difference that another gear would make, a standard normal number, which logs tell to a fifth at worst.
 
@@ -224,10 +227,12 @@ def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, A
     half, quarter = (np.where(np.isfinite(half) & np.isfinite(quarter), part, 0.0) for part in (half, quarter))
     unsure = np.where(np.isfinite(unsure), unsure, 0.0)
     # Errors of simulations are proportional to the step: half of what half a step leaves goes with half of that.
-    equations = found.others(own + 2.0 * quarter - half, unsure)
+    finest, finer = own + 2.0 * quarter - half, own + 2.0 * half
+    rough = np.array([finest - finer, half])
+    equations = found.others(finest, unsure, rough)
     moved = found.step(equations)
-    order = moved - found.step(found.others(own + 2.0 * half, unsure))
-    bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure)
+    order = moved - found.step(found.others(finer, unsure, rough))
+    bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure, rough)
     return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], bent[:-1]])
 
 
