@@ -140,7 +140,7 @@ def fit_clips(
         covariance,
         _spread(found, equations, config.horizons.block).plain[: len(vector), : len(vector)],
         _known_of_all_but_the_last(equations.reduced_hessian),
-        doubts[1],
+        doubts[-1],
         freedom,
         found.lower,
         found.upper,
@@ -217,8 +217,9 @@ class _Levels:
 def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, Array]:
     """Equations of residuals that no step would leave, at their solution, with a parameter more: how gears hold.
 
-    Also the way there (K,), and what is unsure of it (2, K): by how much the one from whole and half steps alone would
-    be another, and the step that it leaves in simulations, which are not linear.
+    Also the way there (K,), and what is unsure of it (3, K): by how much the one from whole and half steps alone would
+    be another, and the one to which no clip tells less for its steps, and the step that it leaves in simulations, which
+    are not linear.
     """
     problem, vector = found.problem, found.parameters
     own = problem.residuals(vector)
@@ -232,8 +233,9 @@ def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, A
     equations = found.others(finest, unsure, rough)
     moved = found.step(equations)
     order = moved - found.step(found.others(finer, unsure, rough))
+    alike = moved - found.step(found.others(finest, unsure, rough[:0]))
     bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure, rough)
-    return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], bent[:-1]])
+    return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], alike[:-1], bent[:-1]])
 
 
 def _known_of_all_but_the_last(information: Array) -> Array:
