@@ -17,9 +17,11 @@ units of H: a jackknife of few blocks has directions in which it shows nothing. 
   residuals of a clip, what half a step changes and what whole and half steps would have otherwise are unknown by as
   much, a standard normal number each, the clip's own (generalised least squares). Without, one that lands decides over
   those that simulations follow, and lively motion makes what a calm one tells less sure. By how much whole and half
-  steps would have the estimate otherwise is one of the vectors s, errors that are the same in every clip. Another is
-  what the linear model gets wrong of the correction: where start states do not follow it as far as derivatives say,
-  next to landings again, simulations at its end ask for a step more.
+  steps would have the estimate otherwise is one of the vectors s, errors that are the same in every clip; by how much
+  it would be another if no clip told less for its steps, the next: what all clips have in common shows in neither
+  clips' scatter nor, once it is theirs to take, in the former. Another is what the linear model gets wrong of the
+  correction: where start states do not follow it as far as derivatives say, next to landings again, simulations at its
+  end ask for a step more.
 - How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
   of the difference that another gear would make, a standard normal number, which logs tell to a fifth at worst.
 
