@@ -48,6 +48,7 @@ from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import Solution, solve_clips
 from sysid_nodes.systems.sampling.starts import StartGuess
+from sysid_nodes.systems.sampling.step_errors import changes, unknown_parts
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -225,13 +226,11 @@ def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, A
     """
     problem, vector = found.problem, found.parameters
     own = problem.residuals(vector)
-    half, quarter, unsure = (replace(problem, simulator=other).residuals(vector) - own for other in others)
-    # Where a simulation has failed there is nothing to extrapolate from.
-    half, quarter = (np.where(np.isfinite(half) & np.isfinite(quarter), part, 0.0) for part in (half, quarter))
-    unsure = np.where(np.isfinite(unsure), unsure, 0.0)
+    half, quarter, unsure = (replace(problem, simulator=other).residuals(vector) for other in others)
+    half, quarter = changes(own, half, quarter)
+    unsure = np.where(np.isfinite(unsure), unsure - own, 0.0)
     # Errors of simulations are proportional to the step: half of what half a step leaves goes with half of that.
-    finest, finer = own + 2.0 * quarter - half, own + 2.0 * half
-    rough = np.array([finest - finer, half])
+    finest, finer, rough = own + 2.0 * quarter - half, own + 2.0 * half, unknown_parts(half, quarter)
     equations = found.others(finest, unsure, rough)
     moved = found.step(equations)
     order = moved - found.step(found.others(finer, unsure, rough))

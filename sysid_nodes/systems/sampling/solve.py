@@ -24,6 +24,7 @@ from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.systems.sampling.clip_loss import ClipLoss
 from sysid_nodes.systems.sampling.problem import ClipProblem
 from sysid_nodes.systems.sampling.settling import secant
+from sysid_nodes.systems.sampling.step_errors import whiten
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -103,7 +104,7 @@ class Solution:
         start, information = self.problem.start(first)
         parts = (self.rollout.by_parameters, unsure.reshape(*shape, 1), self.rollout.by_start, residual[..., None])
         columns = np.concatenate([part.reshape(*residual.shape, -1) for part in parts], axis=2)
-        columns, k = _whiten(columns, rough).reshape(*shape, -1), len(self.parameters) + 1
+        columns, k = whiten(columns, rough).reshape(*shape, -1), len(self.parameters) + 1
         rollout = Rollout(columns[..., -1], columns[..., :k], columns[..., k:-1])
         prior = Gaussian(np.append(self.prior.mean, 0.0), np.append(self.prior.information, 1.0))
         vector = np.append(self.parameters, 0.0) + (0.0 if change is None else change)
@@ -237,16 +238,6 @@ def _update(problem: ClipProblem, rollout: Rollout, change: Array, starts: Array
     slopes = secant(own, steps, residual - rollout.residual.reshape(clips, -1), units)
     slopes = slopes.reshape(*rollout.residual.shape, -1)
     return Rollout(residual.reshape(rollout.residual.shape), slopes[..., :k], slopes[..., k:])
-
-
-def _whiten(columns: Array, rough: Array) -> Array:
-    """Columns (C, R, M) of errors with covariances I + sum_e s_e s_e', s_e (C, R) of `rough`, as of errors with I."""
-    columns = np.concatenate([np.moveaxis(rough, 0, 2), columns], axis=2)
-    for k in range(len(rough)):  # each once those before it are of the unit
-        size = np.linalg.norm(columns[..., k], axis=1)[:, None, None]
-        along = np.divide(columns[..., k : k + 1], size, out=np.zeros_like(columns[..., :1]), where=size > 0.0)
-        columns = columns - (1.0 - 1.0 / np.hypot(1.0, size)) * along * (np.swapaxes(along, 1, 2) @ columns)
-    return np.asarray(columns[..., len(rough) :])
 
 
 def _cost(residual: Array, parameters: Array, prior: Gaussian, loss: ClipLoss | None) -> float:

@@ -22,7 +22,8 @@ from sysid_nodes.systems.sampling.gauss_newton import _above, _covariance, _spre
 from sysid_nodes.systems.sampling.identify import _result, cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
-from sysid_nodes.systems.sampling.solve import _whiten, solve_clips
+from sysid_nodes.systems.sampling.solve import solve_clips
+from sysid_nodes.systems.sampling.step_errors import whiten
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
@@ -135,7 +136,7 @@ def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended
     # What steps do to a clip is of its covariance.
     parts = (rollout.by_parameters, unsure, rollout.by_start, rest[..., None])
     columns = np.concatenate([part.reshape(*rest.shape, -1) for part in parts], axis=2)
-    columns = _whiten(columns, rough_of(half, quarter)).reshape(*rollout.residual.shape, -1)
+    columns = whiten(columns, rough_of(half, quarter)).reshape(*rollout.residual.shape, -1)
     k = len(end.parameters) + 1
     rollout = Rollout(columns[..., -1], columns[..., :k], columns[..., k:-1])
     vector, prior = (
@@ -214,7 +215,7 @@ def test_a_clip_whose_steps_disagree_much_pulls_no_harder_for_it(walk, ended, mo
 def test_errors_are_taken_in_units_of_what_steps_may_add_to_them():
     rough = 3.0 * np.random.default_rng(5).normal(size=(2, 3, 7))
     rough[1, 2] = 0.0
-    units = _whiten(np.tile(np.eye(7), (3, 1, 1)), rough)
+    units = whiten(np.tile(np.eye(7), (3, 1, 1)), rough)
     covariance = np.eye(7) + np.einsum("ecr,ecs->crs", rough, rough)
     np.testing.assert_allclose(units @ covariance @ np.swapaxes(units, 1, 2), np.tile(np.eye(7), (3, 1, 1)), atol=1e-12)
 
