@@ -7,8 +7,9 @@ pull g by the simulations' steps (`information`). Knowledge adds up:
 
     Cov^-1 = C1^-1 + (F2 - g g' / (k + g' F2^-1 g)) / k.
 
-So no plan promises less than is known already, nor than it tells by itself, and what a motion tells along its pull has
-an end, however long it is, which noise does not have.
+So no plan promises a standard deviation above the one that is known already or the one that it leaves by itself. Along
+the pull, what a walk tells has an end, however long it is. What the identification doubts for the steps of both motions
+(`gauss_newton`) is no error to be expected, and is in C1 alone.
 """
 
 from __future__ import annotations
