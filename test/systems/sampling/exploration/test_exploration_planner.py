@@ -291,12 +291,11 @@ def test_a_plan_promises_no_more_than_is_known_already_nor_than_it_tells_itself(
 def test_a_walk_whose_steps_change_its_clips_tells_less_and_pulls_by_no_more_than_noise_would():
     told = []
     for times in (0.0, 1.0, 1e6):
-        own, first = planner(**{"search.clips": 4}), np.zeros(1, dtype=np.int64)
-        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
+        own = planner(**{"search.clips": 4})
         plain, others = own.forecast._simulator, own.forecast._others
         finer, finest = (Further(plain, other, times) for other in others[:2])
         own.forecast._others = others._replace(finer=finer, finest=finest)
-        told.append(own.forecast.walk_information(walks.states, walks.targets)[0])
+        told.append(told_by_standing(own))
     none, some, far = told
     assert not none.pull.any()
     assert np.abs(some.pull).max() > 0.0
@@ -308,6 +307,51 @@ def test_a_walk_whose_steps_change_its_clips_tells_less_and_pulls_by_no_more_tha
     # By Cauchy and Schwarz: of clips in each of which residuals along the pull are one at most.
     assert (np.abs(far.pull) <= scale * own.forecast._clips**0.5 * (1.0 + 1e-9)).all()
     assert np.trace(far.information / np.outer(scale, scale)) > 0.5 * len(UNKNOWNS), "two directions of a clip at most"
+
+
+def test_errors_in_proportion_to_the_step_pull_at_nothing_as_the_identification_takes_them_out():
+    pulls = []
+    for share in (1.5, 0.0):  # of what half a step changes, in a quarter of it
+        own = planner()
+        plain, finer = own.forecast._simulator, own.forecast._others.finer
+        own.forecast._others = own.forecast._others._replace(finest=Further(plain, finer, share))
+        pulls.append(np.abs(told_by_standing(own).pull))
+    scale = np.sqrt(told_by_standing(planner()).information.diagonal())
+    assert (pulls[0] / scale).max() < 0.02 * (pulls[1] / scale).max(), "but for what turns are not linear in"
+
+
+@pytest.mark.parametrize("failing", ["_simulator", "finest"])
+def test_a_clip_that_cannot_be_simulated_tells_nothing_and_one_that_steps_cannot_be_judged_of_all(failing):
+    whole, own = planner(**{"search.clips": 4}), planner(**{"search.clips": 4})
+    if failing == "_simulator":
+        own.forecast._simulator = FirstClipFails(own.forecast._simulator)
+    else:
+        finest = FirstClipFails(own.forecast._others.finest)
+        own.forecast._others = own.forecast._others._replace(finest=finest)
+    less, more = told_by_standing(own), told_by_standing(whole)
+    assert np.isfinite(less.information).all()
+    assert np.isfinite(less.pull).all()
+    told = np.trace(less.information) / np.trace(more.information)
+    assert 0.5 < told < 0.95 if failing == "_simulator" else told > 1.0
+
+
+def told_by_standing(own):
+    """What a walk tells in which the estimated robot stands."""
+    first = np.zeros(1, dtype=np.int64)
+    walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
+    return own.forecast.walk_information(walks.states, walks.targets)[0]
+
+
+class FirstClipFails:
+    """Simulations of which those of the first clip end in no number."""
+
+    def __init__(self, simulator):
+        self._simulator = simulator
+
+    def run(self, variants, work):
+        states = self._simulator.run(variants, work)
+        states[work.clip == 0] = np.nan
+        return states
 
 
 class Further:
@@ -327,7 +371,5 @@ def test_a_motion_tells_of_a_strength_at_its_bound_nearly_as_much_as_of_one_with
     for value in (1.0, UNKNOWNS.items[k].lower):
         values = POSTERIOR.values.copy()
         values[k] = value
-        own, first = planner(replace(POSTERIOR, values=values)), np.zeros(1, dtype=np.int64)
-        walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
-        told.append(own.forecast.walk_information(walks.states, walks.targets).information[0, k, k])
+        told.append(told_by_standing(planner(replace(POSTERIOR, values=values))).information[k, k])
     assert told[1] > 0.2 * told[0]
