@@ -13,10 +13,15 @@ units of H: a jackknife of few blocks has directions in which it shows nothing. 
 (`Others`) is in the last of the equations:
 
 - They are of the residuals that no step at all would leave, by what simulations in half and in a quarter of it change
-  (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these. By how much whole and
-  half steps would have it otherwise is one of the vectors s, errors that are the same in every clip. Another is what
-  the linear model gets wrong of the correction: where start states do not follow it as far as derivatives say, next to
-  landings again, simulations at its end ask for a step more.
+  (Richardson). Clips differ in that, next to landings most, so that the jackknife is of these, and by how far: of the
+  residuals of a clip, what half a step changes and what whole and half steps would have otherwise are unknown by as
+  much, a standard normal number each, the clip's own (generalised least squares). Without, one that lands decides over
+  those that simulations follow, and lively motion makes what a calm one tells less sure. By how much whole and half
+  steps would have the estimate otherwise is one of the vectors s, errors that are the same in every clip; by how much
+  it would be another if no clip told less for its steps, the next: what all clips have in common shows in neither
+  clips' scatter nor, once it is theirs to take, in the former. Another is what the linear model gets wrong of the
+  correction: where start states do not follow it as far as derivatives say, next to landings again, simulations at its
+  end ask for a step more.
 - How a gear's dry friction brings a joint to rest, and how far it bends before it slides, is an unknown more: so much
   of the difference that another gear would make, a standard normal number, which logs tell to a fifth at worst.
 
@@ -43,6 +48,7 @@ from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import Solution, solve_clips
 from sysid_nodes.systems.sampling.starts import StartGuess
+from sysid_nodes.systems.sampling.step_errors import changes, unknown_parts
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -137,7 +143,7 @@ def fit_clips(
         covariance,
         _spread(found, equations, config.horizons.block).plain[: len(vector), : len(vector)],
         _known_of_all_but_the_last(equations.reduced_hessian),
-        doubts[1],
+        doubts[-1],
         freedom,
         found.lower,
         found.upper,
@@ -214,21 +220,23 @@ class _Levels:
 def _without_steps(found: Solution, others: Others) -> tuple[Equations, Array, Array]:
     """Equations of residuals that no step would leave, at their solution, with a parameter more: how gears hold.
 
-    Also the way there (K,), and what is unsure of it (2, K): by how much the one from whole and half steps alone would
-    be another, and the step that it leaves in simulations, which are not linear.
+    Also the way there (K,), and what is unsure of it (3, K): by how much the one from whole and half steps alone would
+    be another, and the one to which no clip tells less for its steps, and the step that it leaves in simulations, which
+    are not linear.
     """
     problem, vector = found.problem, found.parameters
     own = problem.residuals(vector)
-    half, quarter, unsure = (replace(problem, simulator=other).residuals(vector) - own for other in others)
-    # Where a simulation has failed there is nothing to extrapolate from.
-    half, quarter = (np.where(np.isfinite(half) & np.isfinite(quarter), part, 0.0) for part in (half, quarter))
-    unsure = np.where(np.isfinite(unsure), unsure, 0.0)
+    half, quarter, unsure = (replace(problem, simulator=other).residuals(vector) for other in others)
+    half, quarter = changes(own, half, quarter)
+    unsure = np.where(np.isfinite(unsure), unsure - own, 0.0)
     # Errors of simulations are proportional to the step: half of what half a step leaves goes with half of that.
-    equations = found.others(own + 2.0 * quarter - half, unsure)
+    finest, finer, rough = own + 2.0 * quarter - half, own + 2.0 * half, unknown_parts(half, quarter)
+    equations = found.others(finest, unsure, rough)
     moved = found.step(equations)
-    order = moved - found.step(found.others(own + 2.0 * half, unsure))
-    bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure)
-    return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], bent[:-1]])
+    order = moved - found.step(found.others(finer, unsure, rough))
+    alike = moved - found.step(found.others(finest, unsure, rough[:0]))
+    bent = found.step_after(equations, ExtrapolatedSimulations(others.finer, others.finest), unsure, rough)
+    return equations.shift_parameters(moved), moved[:-1], np.array([order[:-1], alike[:-1], bent[:-1]])
 
 
 def _known_of_all_but_the_last(information: Array) -> Array:

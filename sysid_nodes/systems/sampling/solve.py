@@ -24,6 +24,7 @@ from sysid_nodes.solvers.shooting.normal_equations import Equations, assemble
 from sysid_nodes.systems.sampling.clip_loss import ClipLoss
 from sysid_nodes.systems.sampling.problem import ClipProblem
 from sysid_nodes.systems.sampling.settling import secant
+from sysid_nodes.systems.sampling.step_errors import whiten
 
 Array = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -85,21 +86,31 @@ class Solution:
         return np.pad(~(self.lower | self.upper), (0, count - len(self.parameters)), constant_values=True)
 
     def others(
-        self, residual: Array, unsure: Array, change: Array | None = None, starts: Array | None = None
+        self,
+        residual: Array,
+        unsure: Array,
+        rough: Array,
+        change: Array | None = None,
+        starts: Array | None = None,
     ) -> Equations:
         """Of other residuals (C, L m), with a parameter more: how much of `unsure` (C, L m) is in them, 0 +- 1.
+
+        How much of each of `rough` (E, C, L m) is in them, 0 +- 1, every clip has of its own; residuals are in units of
+        the covariance that this makes of theirs.
 
         With a change (K + 1,) of all of them and of the start states (C, d), once that is made.
         """
         shape, first = self.rollout.residual.shape, self.problem.length * np.arange(len(self.problem.first))
         start, information = self.problem.start(first)
-        columns = np.concatenate([self.rollout.by_parameters, unsure.reshape(*shape, 1)], axis=2)
-        rollout = self.rollout._replace(residual=residual.reshape(shape), by_parameters=columns)
+        parts = (self.rollout.by_parameters, unsure.reshape(*shape, 1), self.rollout.by_start, residual[..., None])
+        columns = np.concatenate([part.reshape(*residual.shape, -1) for part in parts], axis=2)
+        columns, k = whiten(columns, rough).reshape(*shape, -1), len(self.parameters) + 1
+        rollout = Rollout(columns[..., -1], columns[..., :k], columns[..., k:-1])
         prior = Gaussian(np.append(self.prior.mean, 0.0), np.append(self.prior.information, 1.0))
         vector = np.append(self.parameters, 0.0) + (0.0 if change is None else change)
         return assemble(rollout, first, vector, prior, start if starts is None else starts, information, self.loss)
 
-    def step_after(self, equations: Equations, simulator: Simulator, unsure: Array) -> Array:
+    def step_after(self, equations: Equations, simulator: Simulator, unsure: Array, rough: Array) -> Array:
         """(K + 1,) the step that is left of equations of `others` once their step is made in simulations.
 
         Had residuals been straight, it would be none. In contact they are not: a start state follows if its clip fits
@@ -108,7 +119,7 @@ class Solution:
         change, problem = self.step(equations), replace(self.problem, simulator=simulator)
         starts, residual = _follow(problem, equations, change, self.parameters + change[:-1], _START_DAMPINGS[:1])
         residual = np.where(np.isfinite(residual), residual + change[-1] * unsure, 0.0)
-        return self.step(self.others(residual, unsure, change, starts))
+        return self.step(self.others(residual, unsure, rough, change, starts))
 
 
 def solve_clips(

@@ -13,7 +13,7 @@ from sysid_nodes.exceptions import ConfigError, InputError, LogError
 from sysid_nodes.results.sampling import SamplingStatus
 from sysid_nodes.robots import load_robot
 from sysid_nodes.rollouts import ExtrapolatedSimulations
-from sysid_nodes.solvers.shooting import Gaussian
+from sysid_nodes.solvers.shooting import Gaussian, Rollout
 from sysid_nodes.solvers.shooting.normal_equations import assemble
 from sysid_nodes.systems.sampling import SamplingConfig, gauss_newton, identify, solve
 from sysid_nodes.systems.sampling.estimates import quantities
@@ -23,6 +23,7 @@ from sysid_nodes.systems.sampling.identify import _result, cut_at_fall, prepare
 from sysid_nodes.systems.sampling.problem import ClipProblem, place_clips
 from sysid_nodes.systems.sampling.settling import lead_in, settle_starts
 from sysid_nodes.systems.sampling.solve import solve_clips
+from sysid_nodes.systems.sampling.step_errors import whiten
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 ROBOT = load_robot("go2")
@@ -117,7 +118,8 @@ def test_doubts_of_steps_and_of_a_search_that_did_not_end_are_in_the_covariance(
     own, unsure = end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)
     half, quarter = (beside(other, end) for other in walk.setting.others[:2])
     none = ExtrapolatedSimulations(*walk.setting.others[:2])
-    bent = end.step_after(end.others(own + 2.0 * quarter - half, unsure), none, unsure)[:-1]
+    rough = rough_of(half, quarter)
+    bent = end.step_after(end.others(own + 2.0 * quarter - half, unsure, rough), none, unsure, rough)[:-1]
     np.testing.assert_allclose(fit.bent / units, bent / units, atol=1e-6)
     np.testing.assert_allclose(fit.covariance / np.outer(units, units), true / np.outer(units, units), atol=1e-6)
 
@@ -130,9 +132,13 @@ def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended
     # Outliers are those that no step would leave; how gears hold is one parameter more (Schur's complement).
     half, quarter = (beside(other, end) for other in walk.setting.others[:2])
     rest = problem.residuals(end.parameters) + 2.0 * quarter - half
-    rollout = rollout._replace(residual=rest.reshape(rollout.residual.shape))
     unsure = beside(walk.setting.others.holding, end).reshape(*rollout.residual.shape, 1)
-    rollout = rollout._replace(by_parameters=np.concatenate([rollout.by_parameters, unsure], axis=2))
+    # What steps do to a clip is of its covariance.
+    parts = (rollout.by_parameters, unsure, rollout.by_start, rest[..., None])
+    columns = np.concatenate([part.reshape(*rest.shape, -1) for part in parts], axis=2)
+    columns = whiten(columns, rough_of(half, quarter)).reshape(*rollout.residual.shape, -1)
+    k = len(end.parameters) + 1
+    rollout = Rollout(columns[..., -1], columns[..., :k], columns[..., k:-1])
     vector, prior = (
         np.append(end.parameters, 0.0),
         Gaussian(*(np.append(part, 1.0) for part in vars(end.prior).values())),
@@ -141,6 +147,11 @@ def test_errors_rest_on_derivatives_simulated_where_the_search_ended(walk, ended
     true = np.linalg.inv(np.linalg.inv(full)[:-1, :-1])
     scale = np.sqrt(np.outer(true.diagonal(), true.diagonal()))
     np.testing.assert_allclose(fit.information / scale, true / scale, atol=1e-6)
+
+
+def rough_of(half, quarter):
+    """What errors of steps may be in residuals, by the changes of half and of a quarter of the step."""
+    return np.array([2.0 * quarter - 3.0 * half, half])
 
 
 def beside(other, end):
@@ -160,8 +171,12 @@ def errors_of_steps(monkeypatch, end, others, order):
 def test_errors_in_proportion_to_the_step_are_taken_out_and_leave_no_doubt(walk, ended, monkeypatch):
     end = replace(ended[1].linearise(), loss=None)  # which changes with the residuals
     own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 1)
-    equations, moved, (doubt, _) = _without_steps(end, walk.setting.others)
-    np.testing.assert_allclose(moved, end.step(end.others(own, 0.0 * loud))[:-1], rtol=1e-6, atol=1e-9)
+    equations, moved, (doubt, alike, _) = _without_steps(end, walk.setting.others)
+    rough = rough_of(-0.5 * loud, -0.75 * loud)
+    fully = end.step(end.others(own, 0.0 * loud, rough[:0]))[:-1]
+    np.testing.assert_allclose(alike, moved - fully, rtol=1e-6, atol=1e-9)
+    assert np.abs(alike).max() > 0.01 * np.abs(moved).max(), "some clips tell less for their steps"
+    np.testing.assert_allclose(moved, end.step(end.others(own, 0.0 * loud, rough))[:-1], rtol=1e-6, atol=1e-9)
     assert np.abs(doubt).max() < 1e-9 * np.abs(moved).max()
     # At their solution the next step is none, but for the little that keeps hardly known starts from being solved for.
     units = np.sqrt(equations.reduced_hessian.diagonal())
@@ -171,10 +186,38 @@ def test_errors_in_proportion_to_the_step_are_taken_out_and_leave_no_doubt(walk,
 def test_errors_that_fall_faster_than_the_step_are_doubted_by_more_than_is_left_of_them(walk, ended, monkeypatch):
     end = replace(ended[1].linearise(), loss=None)
     own, loud = errors_of_steps(monkeypatch, end, walk.setting.others, 2)
-    _, moved, (doubt, _) = _without_steps(end, walk.setting.others)
-    still, whole = (end.step(end.others(own + part * loud, 0.0 * loud))[:-1] for part in (0.0, 1.0))
+    _, moved, (doubt, *_) = _without_steps(end, walk.setting.others)
+    rough = rough_of(-0.75 * loud, -0.9375 * loud)
+    still, whole = (end.step(end.others(own + part * loud, 0.0 * loud, rough))[:-1] for part in (0.0, 1.0))
     np.testing.assert_allclose(moved - still, -0.125 * (whole - still), rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(doubt, 0.375 * (whole - still), rtol=1e-5, atol=1e-9)
+
+
+def test_a_clip_whose_steps_disagree_much_pulls_no_harder_for_it(walk, ended, monkeypatch):
+    """So that livelier motion after a calm one does not decide over it."""
+    end = replace(ended[1].linearise(), loss=None)
+    own, alone = end.problem.residuals(end.parameters), beside(walk.setting.others.finer, end)
+    alone[1:] = 0.0
+    alone *= 10.0 / np.linalg.norm(alone)
+    parts, doubts = {id(other): part for other, part in zip(walk.setting.others[:2], (0.5, 0.25), strict=True)}, []
+    for size in (1.0, 100.0):
+        change = {number: part**2 * size * alone for number, part in parts.items()}
+        monkeypatch.setattr(
+            ClipProblem, "residuals", lambda p, _, change=change: own + change.get(id(p.simulator), 0.0 * own)
+        )
+        doubts.append(_without_steps(end, walk.setting.others)[2][0])
+    units = np.sqrt(end.equations.reduced_hessian.diagonal())
+    small, large = (np.abs(units * doubt).max() for doubt in doubts)
+    assert small > 0.0
+    assert large < small, "a hundred times of it, were it not for its size"
+
+
+def test_errors_are_taken_in_units_of_what_steps_may_add_to_them():
+    rough = 3.0 * np.random.default_rng(5).normal(size=(2, 3, 7))
+    rough[1, 2] = 0.0
+    units = whiten(np.tile(np.eye(7), (3, 1, 1)), rough)
+    covariance = np.eye(7) + np.einsum("ecr,ecs->crs", rough, rough)
+    np.testing.assert_allclose(units @ covariance @ np.swapaxes(units, 1, 2), np.tile(np.eye(7), (3, 1, 1)), atol=1e-12)
 
 
 @pytest.mark.parametrize(("bend", "failed"), [(0.0, False), (0.3, False), (0.0, True)])
@@ -183,7 +226,8 @@ def test_what_the_linear_model_gets_wrong_of_a_step_is_told_by_simulations_at_it
     end = replace(ended[1].linearise(), loss=None)
     own, unsure = end.problem.residuals(end.parameters), np.zeros_like(end.problem.residuals(end.parameters))
     unsure[:, ::7] = 0.1
-    equations = end.others(own, unsure)
+    none = np.zeros((0, *own.shape))
+    equations = end.others(own, unsure, none)
     change, shape = end.step(equations), (len(own), -1)
 
     def trials(problem, parameters, starts):
@@ -196,7 +240,7 @@ def test_what_the_linear_model_gets_wrong_of_a_step_is_told_by_simulations_at_it
 
     monkeypatch.setattr(ClipProblem, "trials", trials)
     monkeypatch.setattr(solve, "_START_DAMPINGS", (0.0,))
-    left, units = end.step_after(equations, "another", unsure), np.sqrt(equations.reduced_hessian.diagonal())
+    left, units = end.step_after(equations, "another", unsure, none), np.sqrt(equations.reduced_hessian.diagonal())
     left -= end.step(equations.shift_parameters(change))  # what keeps hardly known starts from being solved for
     share = np.abs(units * left).max() / np.abs(units * change).max()
     # Straight, rounding is left; bent, that share of the step, but for how gears hold, a straight part of it, here an
@@ -218,11 +262,12 @@ def test_how_gears_hold_is_told_by_a_log_and_taken_out_of_it(walk, ended):
     end = ended[1].linearise()
     own, unsure = end.problem.residuals(end.parameters), beside(walk.setting.others.holding, end)
     loud = 30.0 * unsure  # so that the prior of its share does not matter
-    before, after = (end.step(end.others(own + change, loud)) for change in (0.0, 60.0 * unsure))
-    ignored = end.step(end.others(own + 60.0 * unsure, 0.0 * unsure)) - end.step(end.others(own, 0.0 * unsure))
+    none = np.zeros((0, *own.shape))
+    before, after = (end.step(end.others(own + change, loud, none)) for change in (0.0, 60.0 * unsure))
+    deaf, misled = (end.step(end.others(own + change, 0.0 * unsure, none)) for change in (0.0, 60.0 * unsure))
     units = np.sqrt(end.equations.reduced_hessian.diagonal())
     assert after[-1] - before[-1] == pytest.approx(-2.0, abs=0.1)
-    assert np.abs(units * (after - before)[:-1]).max() < 0.1 * np.abs(units * ignored[:-1]).max()
+    assert np.abs(units * (after - before)[:-1]).max() < 0.1 * np.abs(units * (misled - deaf)[:-1]).max()
 
 
 def test_derivatives_by_the_start_states_are_simulated_for_the_last_step_alone(walk, monkeypatch):

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors to be expected of an identification of the first log and a walk together.
 
-Both are weighed by their information F1 and F2, F = F1 + F2, and the first brings the errors C1 that it has:
+The first brings the errors C1 that its estimate has; the walk, of information F2, noise beyond the stated one by k, as
+the first log's residuals showed, and one error that all of its clips have in common, a standard normal number of the
+pull g by the simulations' steps (`information`). Knowledge adds up:
 
-    Cov = F^-1 (F1 C1 F1 + k F2 + g g' + sum_clips g_c g_c') F^-1
+    Cov^-1 = C1^-1 + (F2 - g g' / (k + g' F2^-1 g)) / k.
 
-with k what the first log's residuals showed beyond the stated noise, g the walk's pull by the simulations' steps, and
-g_c those of its single clips (`information`). What only noise leaves, F^-1, promises too much: it becomes less with
-every second of motion, which errors of the simulations do not; and a motion livelier than the first has errors from
-clip to clip that k knows nothing of.
+So no plan promises a standard deviation above the one that is known already or the one that it leaves by itself. Along
+the pull, what a walk tells has an end, however long it is. What the identification doubts for the steps of both motions
+(`gauss_newton`) is no error to be expected, and is in C1 alone.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from sysid_nodes.systems.sampling.estimates import jacobian, quantities
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.criteria import criterion, invert
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation, clip_information
-from sysid_nodes.systems.sampling.gauss_newton import clips_of
+from sysid_nodes.systems.sampling.gauss_newton import Others, clips_of
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
+
+_LITTLE = 1e-9  # of what is known, for a walk that tells nothing of a parameter
 
 
 class Forecast:
@@ -36,7 +39,7 @@ class Forecast:
 
     Args:
         sampling: of the identification that is to follow.
-        finer: its simulations in half the step.
+        others: its simulations in smaller steps.
 
     Attributes:
         asked: (Q) parameters that are asked for.
@@ -51,10 +54,10 @@ class Forecast:
         posterior: Posterior,
         unknowns: Unknowns,
         simulator: Simulator,
-        finer: Simulator,
+        others: Others,
     ) -> None:
         self._sampling, self._config, self._posterior = sampling, config, posterior
-        self._unknowns, self._simulator, self._finer = unknowns, simulator, finer
+        self._unknowns, self._simulator, self._others = unknowns, simulator, others
         found = quantities(unknowns, sampling.verdict)
         self.asked = tuple(q for q in found if q.wanted is not None and q.group in ("inertia", "motors"))
         held, plain = np.diag(posterior.covariance) <= 0.0, invert(posterior.information)
@@ -77,7 +80,7 @@ class Forecast:
         self._beyond = float(np.median(np.maximum(shown, 1.0))) ** 2 if len(shown) else 1.0
         mask = np.diag(held).astype(np.float64)
         own = posterior.covariance + self._beyond * mask @ plain @ mask
-        self._brought = first @ own @ first
+        self._brought = invert(own)
         self.now = self._root(own)
 
     def walk_information(self, states: Array, targets: Array) -> WalkInformation:
@@ -92,7 +95,7 @@ class Forecast:
             self._unknowns,
             sampling.noise,
             self._simulator,
-            self._finer,
+            self._others,
             self._posterior.values,
             round(sampling.horizons.lengths[-1] / sampling.step) + 1,
             config.search.clips * segments,
@@ -123,10 +126,9 @@ class Forecast:
         return np.asarray(jacobian(self.asked, vector) / np.maximum(wanted, 1e-9)[:, None])
 
     def _covariance(self, told: WalkInformation) -> Array:
-        inverse = invert(told.information)
-        noise = self._beyond * (told.information - self.known.information)
-        own = noise + np.outer(told.pull, told.pull) + told.scatter
-        return np.asarray(inverse @ (self._brought + own) @ inverse)
+        walk = told.information - self.known.information
+        common = self._beyond + told.pull @ invert(walk + _LITTLE * self.known.information) @ told.pull
+        return invert(self._brought + (walk - np.outer(told.pull, told.pull) / common) / self._beyond)
 
     def _root(self, covariance: Array) -> Array:
         variances = np.einsum("qk,kl,ql->q", self._natural, covariance, self._natural)

@@ -6,16 +6,14 @@ identification's (`problem`), with the start states eliminated clip by clip:
 
     F = sum_clips (J' J - J' S (S' S + L)^-1 S' J),
 
-J and S the derivatives of a clip's whitened residuals by parameters and by its start, and L what a guessed start knows.
-The same clips in half the step (`gauss_newton.Others`) leave residuals r, which pull at the estimate by
+J and S the derivatives of a clip's residuals by parameters and by its start, and L what a guessed start knows.
+Residuals are whitened as there (`step_errors`): by noise, and by what the same clips in half and in a quarter of the
+step would change, which is of each clip's own covariance. So a clip whose landing steps put elsewhere tells less.
+By how much whole and half steps would have residuals otherwise, r, the clips may have in common, and then
 
-    g = sum_clips g_c,   g_c = (J' - J' S (S' S + L)^-1 S') r:
+    g = sum_clips (J' - J' S (S' S + L)^-1 S') r
 
-what these have in common does not become less with more of the same motion, as noise does. What differs from clip to
-clip does, yet it is no part of F: sum_clips g_c g_c' is what the sandwich of the identification will show of it. Of a
-robot that hops it leaves several times what noise does. No clip weighs less for it (`clip_loss`): the identification
-finds starts with which clips fit to the noise nearly, and is pulled in full. How gears hold is told by every log, and
-no error of a walk.
+is how far it pulls at the estimate. How gears hold is told by every log, and no error of a walk.
 """
 
 from __future__ import annotations
@@ -28,13 +26,13 @@ import numpy.typing as npt
 from sysid_nodes.rollouts import Simulator
 from sysid_nodes.rollouts.rotations import drift, vertical
 from sysid_nodes.systems.sampling.config import NoiseConfig
+from sysid_nodes.systems.sampling.gauss_newton import Others
 from sysid_nodes.systems.sampling.log import MotionLog
 from sysid_nodes.systems.sampling.problem import ClipProblem
+from sysid_nodes.systems.sampling.step_errors import changes, unknown_parts, whiten
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
-
-_FAR = 4.0  # residual from which on an identification lets it pull no harder (`horizons.robust`)
 
 
 @dataclass(frozen=True)
@@ -43,30 +41,26 @@ class WalkInformation:
 
     Attributes:
         information: (..., K, K).
-        pull: (..., K) on the estimate, by what half a step changes.
-        scatter: (..., K, K) sum of the squares of single clips' pulls.
+        pull: (..., K) on the estimate, by what the step's size may do to all clips alike.
     """
 
     information: Array
     pull: Array
-    scatter: Array
 
     @classmethod
     def without_pull(cls, information: Array) -> WalkInformation:
         """Of motion (K, K) that errors of the simulations leave alone."""
-        return cls(information, np.zeros(len(information)), np.zeros_like(information))
+        return cls(information, np.zeros(len(information)))
 
     def __add__(self, other: WalkInformation) -> WalkInformation:
-        return WalkInformation(
-            self.information + other.information, self.pull + other.pull, self.scatter + other.scatter
-        )
+        return WalkInformation(self.information + other.information, self.pull + other.pull)
 
     def times(self, factor: float) -> WalkInformation:
         """So much of the same motion."""
-        return WalkInformation(factor * self.information, factor * self.pull, factor * self.scatter)
+        return WalkInformation(factor * self.information, factor * self.pull)
 
     def __getitem__(self, k: int) -> WalkInformation:
-        return WalkInformation(self.information[k], self.pull[k], self.scatter[k])
+        return WalkInformation(self.information[k], self.pull[k])
 
 
 def simulated_log(states: Array, targets: Array, step: float, pose_rate: float) -> MotionLog:
@@ -99,7 +93,7 @@ def clip_information(
     unknowns: Unknowns,
     noise: NoiseConfig,
     simulator: Simulator,
-    finer: Simulator,
+    others: Others,
     vector: Array,
     length: int,
     clips: int,
@@ -108,7 +102,7 @@ def clip_information(
 
     Args:
         states, targets, step, pose_rate: as of `simulated_log`.
-        finer: of half the step.
+        others: simulations in half and in a quarter of the step.
         vector: (K,) parameters that the walks were simulated with.
         length: instants of a clip.
         clips: of each walk, evenly spread.
@@ -121,19 +115,17 @@ def clip_information(
     problem = ClipProblem(log, noise, unknowns, simulator, first, length, guess)
     start, known = problem.start(first)
     found = problem.rollout(vector, first, start)
-    by_parameters = found.by_parameters.reshape(len(first), -1, len(vector))
-    by_start = found.by_start.reshape(len(first), -1, start.shape[1])
-    square = np.swapaxes(by_start, 1, 2) @ by_start + np.diag(known) + 1e-9 * np.eye(len(known))
-
-    def follow(columns: Array) -> Array:
-        """Columns (C, R, m) of residuals less what starts that follow take of them."""
-        return columns - by_start @ np.linalg.solve(square, np.swapaxes(by_start, 1, 2) @ columns)
-
-    slopes, own = follow(by_parameters), found.residual.reshape(len(first), -1)
-    rest = np.clip(np.nan_to_num(replace(problem, simulator=finer).residuals(vector) - own, nan=0.0), -_FAR, _FAR)
-    information = np.swapaxes(by_parameters, 1, 2) @ slopes
-    pull = np.einsum("crk,cr->ck", slopes, rest)
-    finite = np.asarray(np.isfinite(information).all(axis=(1, 2)))
-    information, pull = np.where(finite[:, None, None], information, 0.0), np.where(finite[:, None], pull, 0.0)
-    parts = (information, pull, np.einsum("ck,cl->ckl", pull, pull))
-    return WalkInformation(*(part.reshape(count, clips, *part.shape[1:]).mean(axis=1) for part in parts))
+    parts = (found.by_parameters, found.by_start, found.residual[..., None])
+    columns = np.concatenate([part.reshape(len(first), -1, part.shape[2]) for part in parts], axis=2)
+    half, quarter = (replace(problem, simulator=other).residuals(vector) for other in (others.finer, others.finest))
+    rough = unknown_parts(*changes(columns[..., -1], half, quarter))
+    columns[..., -1] = rough[0]  # residuals of a clip that is read without noise are none
+    columns = whiten(columns, rough)
+    told, by_start = np.delete(columns, np.s_[len(vector) : -1], axis=2), columns[..., len(vector) : -1]
+    across = np.swapaxes(by_start, 1, 2)
+    square = across @ by_start + np.diag(known) + 1e-9 * np.eye(len(known))
+    # Of parameters and of the pull, with starts that follow.
+    left = np.swapaxes(told[..., :-1], 1, 2) @ (told - by_start @ np.linalg.solve(square, across @ told))
+    left = np.where(np.isfinite(left).all(axis=(1, 2), keepdims=True), left, 0.0)
+    left = left.reshape(count, clips, *left.shape[1:]).mean(axis=1)
+    return WalkInformation(left[..., :-1], left[..., -1])

@@ -31,7 +31,7 @@ from sysid_nodes.systems.sampling.exploration.forecast import Forecast
 from sysid_nodes.systems.sampling.exploration.information import WalkInformation
 from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch, Start
 from sysid_nodes.systems.sampling.exploration.vetting import Conditions, Vetted, together, vet
-from sysid_nodes.systems.sampling.identify import finer_simulations, nominal_drive, nominal_model, simulations
+from sysid_nodes.systems.sampling.identify import nominal_drive, nominal_model, other_simulations, simulations
 from sysid_nodes.systems.sampling.unknowns import Unknowns
 
 Array = npt.NDArray[np.float64]
@@ -103,9 +103,9 @@ class ExplorationPlanner:
         self.crowd = Crowd(
             simulations(whole, drive, sampling, _ROOM), policy, unknowns.variants([posterior.values, *drawn])
         )
-        finer = finer_simulations(robot, sampling, drive)
+        others = other_simulations(robot, sampling, drive)
         self.forecast = Forecast(
-            sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), finer
+            sampling, config, posterior, unknowns, simulations(feet, drive, sampling, _ROOM), others
         )
         largest = np.minimum(config.commands.largest, policy.obeyed)
         self._space = CurveSpace(largest, [GAITS.index(name) for name in config.gaits], config.degree)
