@@ -36,10 +36,20 @@ def slight_row(name: str, found: Sequence[Record]) -> tuple[object, ...]:
 def verdict(found: Sequence[tuple[bool, Record]]) -> list[Asked]:
     """Whether anything was claimed without a doubt of logs with a payload; found has whether each had one."""
     changed, honest = ([one for took, one in found if took is which] for which in (True, False))
-    silent = sum(bool(one["held"]) and not one["said"] for one in changed)
+    claimed = [one for one in changed if BayesianStatus[one["status"]].trusted]
+    silent = sum(not one["said"] for one in claimed)
+    held = [one["held"] for one in claimed if one["held"]]  # of real arms nobody knows
     alarms = sum(one["status"] == BayesianStatus.CONTRADICTED.name for one in honest)
+    asked: list[Asked] = []
+    if held:
+        shares = np.mean(held, axis=0)
+        words = f"{' and '.join(f'{100.0 * share:.0f} %' for share in shares)} before and after, {len(held)} logs"
+        asked = [
+            ("where it is doubted, 95 % intervals within 5 points", words, bool(np.abs(shares - 0.95).max() <= 0.05))
+        ]
     return [
         ("of a payload taken up midway nothing is claimed without a doubt", f"{silent} of {len(changed)}", not silent),
+        *asked,
         ("an honest log is not contradicted", f"{alarms} of {len(honest)} are", not alarms),
     ]
 

@@ -18,7 +18,7 @@ KNOWN, MISSTATED, POWER = "noise known", "noise stated 30 times too large", "pow
 _POINTS, _MORE = 0.05, 0.08
 """By how much shares may be off, as was asked; the latter with outliers or a gain that is off."""
 _TIMES, _THIRD, _TENTH = 1.3, 1.0 / 3.0, 0.1
-"""What was asked: friction's error over that with the noise known; errors over the prior's with a power meter alone."""
+"""Asked for: friction's error over that with the noise known; errors over the prior's with a power meter alone."""
 
 
 def shares(rows: Sequence[tuple[str, float, bool]]) -> list[float]:
@@ -39,7 +39,7 @@ def verdict(case: str, trials: Sequence[Record], *, usual: bool) -> list[Asked]:
 
 
 def verdicts(accuracy: dict[str, tuple[float, ...]]) -> list[Asked]:
-    """What was asked of errors (friction, rigid-body torque; the prior's first), by case."""
+    """Judges errors (friction, rigid-body torque; the prior's first), by case."""
     asked: list[Asked] = []
     if KNOWN in accuracy and MISSTATED in accuracy:
         ratio = accuracy[MISSTATED][1] / accuracy[KNOWN][1]

@@ -43,7 +43,7 @@ ARM = "Panda"
 _NOISE = 3e-4
 _MOST = 300
 _SAME, _TIMES, _LONG = 1e-6, 10.0, 1000
-"""What was asked: relative difference of costs, how many times faster, with how many stages of the arm."""
+"""Asked for: relative difference of costs, how many times faster, with how many stages of the arm."""
 
 
 def problem_of(name: str, stages: int, seed: int) -> tuple[MechanismProblem, Estimate]:
@@ -86,7 +86,7 @@ def minimise_within(limit: float, problem: MechanismProblem, start: Estimate, mo
 
 
 def _verdict(limit: float, times: dict[tuple[str, int], float], ended: dict[tuple[str, int], float]) -> list[Asked]:
-    """What was asked, for how many times faster ours was, at least, and by how much costs differ where fatrop ended."""
+    """Judges how many times faster ours was, at least, and by how much costs differ where fatrop ended."""
     worst, count = max(ended.values(), default=np.nan), len(ended)
     found = f"{worst:.0e} at most, of {count} problems that fatrop ended" if ended else "fatrop ended none"
     asked: list[Asked] = [(f"cost equal to fatrop's to {_SAME:g}", found, worst <= _SAME if ended else None)]

@@ -100,7 +100,7 @@ def _cassie(seed: int, duration: float) -> _Setting:
 
 
 def _verdict(name: str, trials: Sequence[Record]) -> list[Asked]:
-    """What was asked of a leg, and what was found; a descent counts to its end, not until it is near."""
+    """Judges a leg; a descent counts to its end, not until it is near."""
     violation, counts = max(entry["violation"] for entry in trials), [entry["iterations"] for entry in trials]
     slow = [entry for entry in trials if entry["iterations"] > _ENOUGH]
     late = sum(entry["near"] > _ENOUGH for entry in slow)

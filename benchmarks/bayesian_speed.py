@@ -43,7 +43,7 @@ _REACH = 0.2  # [rad] of a harmonic
 _STEPS = 3
 _WINDOWS = 6
 _EXPONENT, _SECONDS, _TIMES, _HALF = 1.1, 3.0, 10.0, 0.5
-"""What was asked: exponent over stages, CPU of 1000 stages [s], times faster than FDDP, share of a core for windows."""
+"""Asked for: exponent over stages, CPU of 1000 stages [s], times faster than FDDP, share of a core for windows."""
 _SHIPPED = OnlineConfig().window  # [s]
 CONFIG = BayesianConfig(
     step=_STEP,

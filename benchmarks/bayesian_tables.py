@@ -5,10 +5,10 @@ Table I: the posterior without an energy term, with the paper's (commanded effor
 meter's readings. Table II: the posterior, without any of these, beside inverse-dynamics regression, energy regression
 and figaroh's fit, on motion smoothed by Savitzky and Golay, each with the window of five that is best in hindsight, in
 every cell anew; beside MuJoCo's toolbox, whose pieces of 0.2 s begin where such a window has speeds; and beside FDDP on
-a state that holds the constants, which is told the noise; ours says how far off it may be, too. Of ours, friction is
-the posterior's mean. Truth is MuJoCo's (bayesian_world.py), prior and readings are the same for all. Without torques:
-the posterior of positions and a power meter's readings, one number for all motors, beside the prior, which is all that
-there would be without either.
+a state that holds the constants, which is told the noise; ours says how far off it may be, too. figaroh knows trees,
+and so nobody whose feet are held. Of ours, friction is the posterior's mean. Truth is MuJoCo's (bayesian_world.py),
+prior and readings are the same for all. Without torques: the posterior of positions and a power meter's readings, one
+number for all motors, beside the prior, which is all that there would be without either.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from sysid_nodes.solvers.threads import use_one_blas_thread
 
 T = TypeVar("T")
 Asked = tuple[str, str, bool | None]
-"""What was asked for, what was found, and whether that meets it; None where nothing was found."""
+"""Something asked for, what was found, and whether that meets it; None where nothing was found."""
 
 _PERIOD = 15.0
 """Between two lines of progress [s]."""

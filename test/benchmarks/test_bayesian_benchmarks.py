@@ -178,8 +178,9 @@ def test_what_was_asked_of_changes_loops_legs_and_costs() -> None:
     silent, doubted = ({"said": said, "held": [0.9, 0.8], "status": "FOUND"} for said in ([], ["it changes"]))
     refused = {"said": ["it changes"], "held": [], "status": "CONTRADICTED"}
     found = [(True, doubted), (True, refused), (False, silent)]
-    assert met(bayesian_changes_report.verdict(found)) == [True, True]
-    assert met(bayesian_changes_report.verdict([*found, (True, silent), (False, refused)])) == [False, False]
+    assert met(bayesian_changes_report.verdict(found)) == [True, False, True]
+    assert met(bayesian_changes_report.verdict([*found, (True, silent), (False, refused)])) == [False, False, False]
+    assert met(bayesian_changes_report.verdict([(True, silent | {"held": []})])) == [False, True], "of a real arm"
     assert met(bayesian_changes_report.slight_verdict([(True, {"held": [0.93, 0.97]})])) == [True]
     assert met(bayesian_changes_report.slight_verdict([(True, {"held": [0.93, 0.89]})])) == [False]
     legs = [{"iterations": count, "near": 9, "violation": 1e-11} for count in (9, 16)]

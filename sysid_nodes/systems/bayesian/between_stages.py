@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stages miss of a motion, and by how much the constants are off for it.
+"""Motion that stages miss, and by how much the constants are off for it.
 
 Velocities and accelerations are central differences. Of q = sin(w t) they find w cos(w t) (1 - (w h)^2 / 6) and
 -w^2 sin(w t) (1 - (w h)^2 / 12), whatever the noise: .05 % of an acceleration at 1.2 Hz and stages of 10 ms. Where

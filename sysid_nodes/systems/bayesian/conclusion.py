@@ -19,13 +19,13 @@ from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatu
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
 from sysid_nodes.systems.bayesian.between_stages import missed_between_stages
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.constancy import changed_constants
+from sysid_nodes.systems.bayesian.constancy import Change, changed_constants
 from sysid_nodes.systems.bayesian.contact_checks import long_stages
 from sysid_nodes.systems.bayesian.contradictions import LASTING, contradictions, far_from_prior, too_short
 from sysid_nodes.systems.bayesian.correlated_errors import estimate_with_correlated_errors
 from sysid_nodes.systems.bayesian.coupling_signs import coupled_joints
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
-from sysid_nodes.systems.bayesian.estimate import LogInformation
+from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, passage
 from sysid_nodes.systems.bayesian.motion_noise import information_without_noise
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, noise_growth
@@ -39,6 +39,7 @@ from sysid_nodes.systems.bayesian.posterior import (
     prior_spreads,
 )
 from sysid_nodes.systems.bayesian.posterior_draws import LEAST_WORTH, draw_posterior
+from sysid_nodes.systems.bayesian.problem import MechanismProblem
 from sysid_nodes.systems.bayesian.series import loop_gaps, result_series
 from sysid_nodes.systems.bayesian.suspicions import suspicions
 from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
@@ -68,11 +69,7 @@ def conclude(
         raise LogError("the loops cannot be closed along the readings")
     own, at = problem.mechanism.parameters, best.point
     model = linear_model(problem, at)
-    kept = correlation(problem, model)
-    if changed := changed_constants(problem, model, kept) if before is None else None:
-        kept = replace(kept, extra=kept.extra + changed.spread)
-    missed = missed_between_stages(problem, at.point, kept)
-    kept = replace(kept, extra=kept.extra + np.outer(missed, missed))
+    kept, changed = _errors(problem, model, at.point, first=before is None)
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
     status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)
@@ -122,6 +119,19 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+def _errors(
+    problem: MechanismProblem, model: LinearModel, at: Estimate, *, first: bool
+) -> tuple[Correlation, Change | None]:
+    """Errors that are alike for some time, with what stages miss and a change of the constants would add; the change,
+    of a first part of a log.
+    """
+    kept = correlation(problem, model)
+    changed = changed_constants(problem, model, kept) if first else None
+    missed = missed_between_stages(problem, at, kept)
+    extra = kept.extra + np.outer(missed, missed)
+    return replace(kept, extra=extra if changed is None else extra + changed.spread), changed
 
 
 class _Belief(NamedTuple):

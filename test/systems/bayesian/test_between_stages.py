@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What central differences miss of a motion: found where it is known, and allowed for by intervals."""
+"""Motion that central differences miss: found where it is known, and allowed for by intervals."""
 
 from __future__ import annotations
 
