@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the readings before a window tell of effects that the model leaves out, beside its arrival cost.
+"""Effects that the model leaves out, as the readings before a window tell of them beside its arrival cost.
 
 A score test of a whole log (untold.py) eliminates all unknowns u from the equations of u and the sizes s of effects.
 A window's stages are eliminated when they leave it, one after the other, and the order of elimination does not matter:
@@ -119,7 +119,7 @@ class Leaving:
 def carry(
     before: Carried, leaving: Leaving, arrival: Blocks, arrived: Array, factor: Factor, step: Step, count: int
 ) -> Carried:
-    """What all stages up to those that leave tell of the sizes.
+    """The sums of all stages up to those that leave.
 
     What is left of rows is at right angles to the derivatives by what was eliminated: products with it need no
     elimination of the effects, only their own squares do.

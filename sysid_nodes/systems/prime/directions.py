@@ -56,7 +56,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Past:
-    """What effects on a window have from before it.
+    """Effects on a window, as far as they begin before it.
 
     Attributes:
         place: (3,) at which a spring from outside is at rest, and about which a motion capture is turned [m].

@@ -158,7 +158,7 @@ def _leaving(problem: PrimeProblem, point: Trajectory, count: int) -> tuple[Prim
 
 
 def _conclude(problem: PrimeProblem, arrival: Arrival) -> Carried:
-    """What is left of the sums when all unknowns take their best values, the constants with their own prior."""
+    """The sums when all unknowns take their best values, the constants with their own prior."""
     parameters, inertia, theta = problem.model.parameters, problem.model.config.inertia, arrival.theta
     prior, split = arrival.prior, arrival.prior.root.shape[1] - arrival.prior.parameters
     linear = parameters.linear_jacobian(theta)

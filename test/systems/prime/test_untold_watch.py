@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a moving horizon leaves out is shown by what left its windows, as by a whole log at once."""
+"""Effects that a moving horizon leaves out show in what left its windows, as in a whole log at once."""
 
 from __future__ import annotations
 
