@@ -28,8 +28,18 @@ def _products_of_units() -> Array:
     return out
 
 
+def _turns_of_pairs() -> Array:
+    """(4, 4, 3, 3): the rotation matrix less one of x, y, z, w is the sum of products i and j times it."""
+    out = np.zeros((4, 4, 3, 3))
+    cross = _SKEW.reshape(3, 3, 3)
+    out[3, :3] = 2.0 * cross
+    out[:3, :3] = 2.0 * (cross[:, None] @ cross)
+    return out
+
+
 _SKEW = _skew_of_axes()
 _PRODUCT = _products_of_units().reshape(4, 16)
+_MATRIX = _turns_of_pairs().reshape(16, 9)
 """Constant maps: on the short stacks of a moving window one product with them takes a fifth of the time of what they
 say written out, component by component."""
 
@@ -86,8 +96,8 @@ def quaternion_log(quaternion: Array) -> Array:
 
 def quaternion_matrix(quaternion: Array) -> Array:
     """Rotation matrix (..., 3, 3) of unit quaternions."""
-    cross = skew(quaternion[..., :3])
-    return np.asarray(_UNIT + 2.0 * (quaternion[..., 3, None, None] * cross + cross @ cross))
+    pairs = (quaternion[..., :, None] * quaternion[..., None, :]).reshape(*quaternion.shape[:-1], 16)
+    return np.asarray((pairs @ _MATRIX).reshape(*quaternion.shape[:-1], 3, 3) + _UNIT)
 
 
 _UNIT = np.eye(3)

