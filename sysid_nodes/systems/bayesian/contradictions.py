@@ -160,10 +160,10 @@ def _unexplained_power(fitted: Fitted, kept: Correlation) -> tuple[str, ...]:
     """A whole log's power of which the model misses more than half, for some stages the same way, in words.
 
     Its noise takes up what is turned round or another machine's, as that of torques does. A further part of a log may
-    be one at rest, of which nothing but such noise is left.
+    be one at rest, of which nothing but such noise is left, and half a second of two of twelve legs seemed so.
     """
     problem, read = fitted.problem, fitted.problem.log.power[np.isfinite(fitted.problem.log.power)]
-    if problem.told is not None or len(read) < LEAST_STAGES:
+    if problem.told is not None or problem.log.is_short or len(read) < LEAST_STAGES:
         return ()
     noise = problem.noise.power
     lasts = kept.power > LASTING or noise > _LOUD * problem.log.power_scatter
