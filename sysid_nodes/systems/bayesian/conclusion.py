@@ -47,6 +47,7 @@ from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 Array = npt.NDArray[np.float64]
 
 _LOUDER = 3.0  # times the noise that was known, from which on the model no longer is the log's
+_STILL = 0.25  # of a log, for which a joint reads exactly the same, from which on that is said
 _COVERED = (0.005, 0.995)  # quantiles of the speeds that a log covers
 
 
@@ -215,7 +216,7 @@ def _slow_joints(fitted: Fitted, x: Array, rows: Sequence[PosteriorParameter], c
         names = ", ".join(f"'{name}'" for name in creeping)
         found.append(f"never fast enough to tell dry friction: {names}; its size rests on friction.turning_speed")
     if still := _still_joints(fitted):
-        found.append(f"reads the same throughout: {', '.join(still)}; were it stuck, nothing of this would hold")
+        found.append(f"reads the same: {', '.join(still)}; were it stuck, nothing of this would hold")
     return tuple(found)
 
 
@@ -227,12 +228,15 @@ def _creeping_joints(own: Parameters, x: Array, rows: Sequence[PosteriorParamete
 
 
 def _still_joints(fitted: Fitted) -> tuple[str, ...]:
-    """Joints whose encoder never changed: nothing tells one that stood from one that was stuck."""
-    problem = fitted.problem
-    same = np.nanmax(problem.log.position, axis=0, initial=-np.inf) == np.nanmin(
-        problem.log.position, axis=0, initial=np.inf
-    )
-    return tuple(f"'{name}'" for name in np.array(problem.mechanism.chain.joint_names)[same])
+    """Joints whose encoder reads the same for a good part: nothing tells one that stood from one that was stuck."""
+    log, found = fitted.problem.log, []
+    for name, column in zip(fitted.problem.mechanism.chain.joint_names, log.position.T, strict=True):
+        edges = np.flatnonzero(np.diff(column, prepend=np.nan, append=np.nan) != 0.0)
+        longest = int(np.diff(edges).max(initial=0)) if np.isfinite(column).all() else 0
+        if longest >= _STILL * log.stages:
+            how_long = "throughout" if longest == log.stages else f"for {longest * log.step:.2g} s"
+            found.append(f"'{name}' {how_long}")
+    return tuple(found)
 
 
 def _draws(

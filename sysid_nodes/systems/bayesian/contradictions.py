@@ -13,7 +13,9 @@ from sysid_nodes.results.bayesian import PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
+from sysid_nodes.systems.bayesian.estimate import Weights
 from sysid_nodes.systems.bayesian.knowledge import TOLD, Readings
+from sysid_nodes.systems.bayesian.log import LEAST_STAGES
 from sysid_nodes.systems.bayesian.noise import Correlation
 from sysid_nodes.systems.bayesian.parameters import MOST_SIGMA, Parameters
 from sysid_nodes.systems.bayesian.suspicions import freed_constants
@@ -30,6 +32,9 @@ _ANY = 3.0  # prior sigma of that scale, which says next to nothing
 _UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
 _NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
 _LOUD = 2.0  # times what readings of torque scatter by, from which on an error is the model's, and lasts
+_STRANGE = (
+    3.0  # sigmas that positions are off the motion, root mean square: at most 0.8 of real logs, 1 if all is noise
+)
 _FEW = 8  # stages of which no share of a torque's spread is told
 _SPARE = 8.0  # independent errors that are left beyond the constants: they tell how large errors are, to a quarter
 _ALONE = 6.0  # that a joint has, of which the model misses something, to tell for how long errors last
@@ -48,6 +53,8 @@ def contradictions(
         read: torques of the log and of all parts before it.
     """
     found = (
+        *_strange_motion(fitted),
+        *_unexplained_power(fitted, kept),
         *_wrong_scales(fitted),
         *impossible_contacts(fitted.problem, fitted.found.best.point.point),
     )
@@ -147,6 +154,39 @@ def _unexplained_joints(fitted: Fitted, kept: Correlation, read: Readings) -> tu
     missed = (noise > _UNEXPLAINED * read.spread) & (noise > _NEGLIGIBLE * read.size.max(initial=0.0)) & lasts & told
     names = np.array(mechanism.chain.joint_names)[mechanism.parameters.motors]
     return tuple(names[missed].tolist())
+
+
+def _unexplained_power(fitted: Fitted, kept: Correlation) -> tuple[str, ...]:
+    """A whole log's power of which the model misses more than half, for some stages the same way, in words.
+
+    Its noise takes up what is turned round or another machine's, as that of torques does. A further part of a log may
+    be one at rest, of which nothing but such noise is left, and half a second of two of twelve legs seemed so.
+    """
+    problem, read = fitted.problem, fitted.problem.log.power[np.isfinite(fitted.problem.log.power)]
+    if problem.told is not None or problem.log.is_short or len(read) < LEAST_STAGES:
+        return ()
+    noise = problem.noise.power
+    lasts = kept.power > LASTING or noise > _LOUD * problem.log.power_scatter
+    if not lasts or noise < _UNEXPLAINED * float(np.std(read)):
+        return ()
+    return ("the model explains less than half of the power that was read: turned round, or not this robot's alone?",)
+
+
+def _strange_motion(fitted: Fitted) -> tuple[str, ...]:
+    """Joints whose readings are not of any motion that the mechanism may have, in words.
+
+    Noise of positions is not taken for more than readings scatter by; a loop that is none leads the motion elsewhere.
+    """
+    problem = fitted.problem
+    weights = (problem.weights or Weights.full(problem.log)).position
+    off = weights * ((fitted.found.best.point.point.q - problem.log.position) / problem.position_noise) ** 2
+    count = np.maximum(np.isfinite(off).sum(axis=0), 1)
+    ratios = zip(problem.mechanism.chain.joint_names, np.sqrt(np.nansum(off, axis=0) / count), strict=True)
+    return tuple(
+        f"positions of '{name}' are {ratio:.2g} times their noise off any motion: is the robot as described?"
+        for name, ratio in ratios
+        if ratio > _STRANGE
+    )
 
 
 def _wrong_scales(fitted: Fitted) -> tuple[str, ...]:

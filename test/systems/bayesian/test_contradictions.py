@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian.conclusion import _still_joints
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
 from sysid_nodes.systems.bayesian.contradictions import _beyond_prior, _unexplained_joints, far_from_prior, too_short
 from sysid_nodes.systems.bayesian.descent import Fitted, fit, stated_noise
@@ -106,7 +108,41 @@ def test_an_encoder_that_never_changes_is_named() -> None:
     """It may as well stand: nothing tells."""
     log = read(SHORT)
     log.position[:, 0] = 0.1
-    assert "reads the same throughout: 'hip'; were it stuck" in " ".join(identified(log).findings)
+    assert "reads the same: 'hip' throughout; were it stuck" in " ".join(identified(log).findings)
+
+
+@pytest.mark.parametrize(("stood", "said"), [(60, ["'hip' for 0.6 s"]), (40, [])])
+def test_an_encoder_that_reads_the_same_for_a_quarter_of_a_log_is_named(stood: int, said: list[str]) -> None:
+    """Not one that rests for a moment."""
+    log = read(LONG)
+    log.position[70 : 70 + stood, 0] = log.position[70, 0]
+    named = SimpleNamespace(problem=SimpleNamespace(log=log, mechanism=build_mechanism(leg(), CONFIG, power=True)))
+    assert list(_still_joints(named)) == said  # type: ignore[arg-type]
+
+
+def power_turned(log: MechanismLog) -> MechanismLog:
+    return replace(log, power=-log.power)
+
+
+def power_alone(log: MechanismLog) -> MechanismLog:
+    return replace(log, power=-log.power, torque=np.full_like(log.torque, np.nan))
+
+
+@pytest.mark.parametrize("change", mark_slow([power_turned, power_alone], but=[power_turned]))
+def test_power_that_is_turned_round_is_not_taken_for_noise(change: Change) -> None:
+    """Without torques it was FOUND, six of fourteen intervals right."""
+    result = identified(change(read(LONG)))
+    assert result.status is BayesianStatus.CONTRADICTED
+    assert "less than half of the power that was read" in result.message
+
+
+def test_a_loop_of_another_kind_is_not_taken_for_noise() -> None:
+    """A rod that is welded to the lever lets nothing move as it was read; noise of positions is not taken for it."""
+    weld = replace(CONFIG.mechanism, loops=("rod_end:lever_pin:weld",))
+    search, verdict = SearchConfig(starts=1), VerdictConfig(samples=400)
+    result = identify(read(LONG), leg(), replace(CONFIG, mechanism=weld, search=search, verdict=verdict))
+    assert result.status is BayesianStatus.CONTRADICTED
+    assert "times their noise off any motion" in result.message
 
 
 @pytest.mark.parametrize(("turned", "missed"), [(1.0, ()), (-1.0, ("crank_motor",))])
