@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the size of the simulations' steps does to the residuals of clips, as a covariance of a clip's own.
-
-Of C clips with R residuals each.
-"""
+"""Errors of the simulations' steps in the residuals of C clips with R each, as a covariance of every clip's own."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ Array = npt.NDArray[np.float64]
 
 
 def changes(own: Array, half: Array, quarter: Array) -> Array:
-    """(2, C, R) that half and a quarter of the step make to residuals (C, R); none where a simulation has failed."""
+    """(2, C, R) by which half and a quarter of the step change residuals (C, R); none where a simulation has failed."""
     parts = np.array([half, quarter]) - own
     return np.where(np.isfinite(parts).all(axis=0), parts, 0.0)
 
