@@ -67,7 +67,7 @@ def next_arrival(
         prior, score = marginalise(blocks[:-1], layout, count).prior, None
         carried = Carried.nothing(prior.root.shape[1], len(problem.arrival.carried.gradient))
     else:
-            rows, score, carried = _triangle(left[0]), left[1], left[2]
+        rows, score, carried = _triangle(left[0]), left[1], left[2]
         prior = GaussianPrior(rows[:, :-1], rows[:, -1], layout.size, layout.parameters)
     # Rows are triangular: one beyond the columns holds no unknown, only a cost that never changes.
     kept = slice(prior.root.shape[1])
