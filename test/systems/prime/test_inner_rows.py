@@ -65,7 +65,8 @@ def test_compiled_rows_are_the_reference(name: str, law: str, unknown: float) ->
     turned = (replace(problem, inner=problem.inner.settle_contacts(turns=True)) for problem in (compiled, reference))
     for first, (mine, other) in ((0, (compiled, reference)), (2, (compiled, reference)), (0, turned)):
         ours, theirs = mine.solve_contacts(point, first).w, other.solve_contacts(point, first).w
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+        # Either stops where a further step gains 1e-6 of the cost, and may be a step ahead there.
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
         np.testing.assert_array_equal(ours[: first + 1], point.w[: first + 1])
 
 
