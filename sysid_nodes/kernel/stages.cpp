@@ -126,7 +126,7 @@ NB_MODULE(_stages, m) {
            "parents"_a, "rotation"_a, "translation"_a, "axis"_a, "revolute"_a, "gravity"_a, "contact_bodies"_a,
            "contact_offsets"_a, "axes"_a, "radii"_a, "height"_a, "contact"_a, "rest"_a)
       .def("residual", &WindowKernel::residual, "q"_a, "w"_a, "surroundings"_a)
-      .def("blocks", &WindowKernel::blocks, "q"_a, "w"_a, "surroundings"_a, "columns"_a, "curved"_a)
+      .def("blocks", &WindowKernel::blocks, "q"_a, "w"_a, "surroundings"_a, "columns"_a)
       .def("solve_contacts", &WindowKernel::solve_contacts, "q"_a, "w"_a, "surroundings"_a, "iterations"_a, "tolerance"_a,
            "turns"_a);
 }

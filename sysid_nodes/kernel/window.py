@@ -101,10 +101,9 @@ class WindowKernel(Protocol):
         """(K, nv + 6 nc) residual; mean (N-1, nv), turn_jacobian, velocity, acceleration, rotation of the motion."""
 
     def blocks(
-        self, q: Array, w: Array, surroundings: WindowSurroundings, columns: WindowColumns, curved: bool
-    ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]:
-        """The residual, derivatives by three stages, by the constants and by contact variables, rows (K, 3 nc, 3 nc) of
-        these variables' curvature, or of no stage unless `curved`; then the motion."""
+        self, q: Array, w: Array, surroundings: WindowSurroundings, columns: WindowColumns
+    ) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]:
+        """The residual, derivatives by three stages, by the constants and by contact variables; then the motion."""
 
     def solve_contacts(
         self, q: Array, w: Array, surroundings: WindowSurroundings, iterations: int, tolerance: float, turns: bool

@@ -104,9 +104,8 @@ class WindowKernel : public FloatingModel {
     return std::make_tuple(out, motion.mean, motion.turn, motion.velocity, motion.acceleration, motion.rotation);
   }
 
-  // The residual with its derivatives by three stages, by the constants and by contact variables, the rows of these
-  // variables' curvature (none unless `curved`), and the motion.
-  auto blocks(Configurations q, Variables w, nb::tuple surroundings, nb::tuple by, bool curved) {
+  // The residual with its derivatives by three stages, by the constants and by contact variables, and the motion.
+  auto blocks(Configurations q, Variables w, nb::tuple surroundings, nb::tuple by) {
     const Surroundings around(surroundings);
     const Columns columns(by);
     check(q, w, around);
@@ -116,7 +115,6 @@ class WindowKernel : public FloatingModel {
     auto [by_stage, stage_data] = make<3>({inner, m, 3 * nv_});
     auto [by_parameter, parameter_data] = make<3>({inner, m, p});
     auto [by_local, local_data] = make<3>({inner, m, nl});
-    auto [curvature, curvature_data] = make<3>({curved ? inner : 0, nl, nl});
     Motion motion(*this, q.shape(0));
     {
       nb::gil_scoped_release release;
@@ -136,10 +134,9 @@ class WindowKernel : public FloatingModel {
         Rows(rows_stage + nv_ * 3 * nv_, nl, 3 * nv_, Eigen::OuterStride<>(3 * nv_)) = stage.touching;
         constant_columns(motion, k, stage, around, columns, here, out_data + k * m, parameter_data + k * m * p);
         write_local(stage, here, around.smoothing, local_data + k * m * nl);
-        if (curved) write_curvature(stage, here, around.smoothing, out_data + k * m, curvature_data + k * nl * nl);
       }
     }
-    return std::make_tuple(out, by_stage, by_parameter, by_local, curvature, motion.mean, motion.turn, motion.velocity,
+    return std::make_tuple(out, by_stage, by_parameter, by_local, motion.mean, motion.turn, motion.velocity,
                            motion.acceleration, motion.rotation);
   }
 
@@ -200,7 +197,6 @@ class WindowKernel : public FloatingModel {
   void add_touch(const Stage &stage, std::size_t c, std::size_t column, double gap, double before,
                  const stage_math::Vector2 &slip, Rows &rows) const;
   void write_local(const Stage &stage, const double *w, double smoothing, double *out) const;
-  void write_curvature(const Stage &stage, const double *w, double smoothing, const double *residual, double *out) const;
 
   std::size_t n_, nv_, nc_;
   Matrix3 level_;

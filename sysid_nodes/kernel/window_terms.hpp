@@ -238,32 +238,3 @@ inline void WindowKernel::write_local(const Stage &stage, const double *w, doubl
     all.block<3, 3>(nv_ + 3 * (nc_ + c), 3 * c) = by_force / force_sigma_;
   }
 }
-
-// Rows whose squares are the positive part of the curvature of a stage's cost in its contact variables
-// (systems/prime/contact_curvature.py).
-inline void WindowKernel::write_curvature(const Stage &stage, const double *w, double smoothing, const double *residual,
-                                          double *out) const {
-  constexpr double kDifference = 1e-5;
-  const std::size_t nl = 3 * nc_;
-  const MapOf<Vector> all(residual, rows());
-  Eigen::Map<RowMajor> root(out, nl, nl);
-  for (std::size_t c = 0; c < nc_; ++c) {
-    const Vector3 moved = all.segment<3>(nv_ + 3 * c);
-    Vector3 by_force = stage.columns.middleCols<3>(3 * c).transpose() * all.head(nv_);
-    by_force += all.segment<3>(nv_ + nl + 3 * c) / force_sigma_;
-    by_force[0] += stage.firm[3 * c] * give_ * moved[0];
-    const Vector3 u = per_force_.cwiseProduct(by_force) - stage.firm.segment<3>(3 * c).cwiseProduct(moved);
-    Matrix3 turned;
-    for (int j = 0; j < 3; ++j) {
-      Vector3 after = MapOf<Vector3>(w + 3 * c), before = after;
-      after[j] += kDifference;
-      before[j] -= kDifference;
-      turned.col(j) = (stage_math::smooth_projection(after, smoothing).slope -
-                       stage_math::smooth_projection(before, smoothing).slope) *
-                      u / (2.0 * kDifference);
-    }
-    const Eigen::SelfAdjointEigenSolver<Matrix3> found(0.5 * (turned + turned.transpose()));
-    const Vector3 value = found.eigenvalues().cwiseMax(0.0).cwiseSqrt();
-    root.block<3, 3>(3 * c, 3 * c) = value.asDiagonal() * found.eigenvectors().transpose();
-  }
-}

@@ -26,7 +26,6 @@ from sysid_nodes.models.discrete_motion import DiscreteMotion, discrete_motion
 from sysid_nodes.models.floating_base import REST, FloatingBase, contact_kinematics
 from sysid_nodes.models.rotations import cross
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
-from sysid_nodes.systems.prime.contact_curvature import contact_curvature, curvature_blocks
 from sysid_nodes.systems.prime.contacts import ROUNDING, ContactLaw
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.elimination import (
@@ -87,11 +86,8 @@ class InnerRows(Protocol):
         """The same with derivatives."""
         ...
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
-        """The same in parts of the window, one after the other, each with the motion of its own stages.
-
-        Where contacts go all the way to their best, with the curvature of their variables (contact_curvature.py).
-        """
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
+        """The same in parts of the window, one after the other, each with the motion of its own stages."""
         ...
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
@@ -152,14 +148,9 @@ class ReferenceRows:
         dynamics = replace(dynamics, parameter_jacobian=columns[:, :nv])
         return dynamics, replace(contact, parameter_jacobian=columns[:, nv:]), at.motion
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
         """See `InnerRows`; one part."""
-        dynamics, contact, motion = self.blocks(point, law)
-        moved = replace(contact_law_with(law, self.parameters, point.theta), firmness=self.firmness)
-        count = 3 * self.base.contacts
-        curved = self.settles and is_final(law)
-        root = contact_curvature(moved, point.w[1:-1], dynamics, contact) if curved else np.zeros((0, count, count))
-        yield dynamics, contact, curvature_blocks(root, contact, self.base.nv), motion
+        yield self.blocks(point, law)
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""
@@ -239,35 +230,31 @@ class CompiledRows:
     def blocks(self, point: Trajectory, law: ContactLaw) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """See `InnerRows`."""
         columns, count = self._columns(point.theta), len(point.q) - 2
-        dynamics, contact, _, motion = self._blocks(point, law, columns, 0, count, curved=False)
-        return dynamics, contact, motion
+        return self._blocks(point, law, columns, 0, count)
 
-    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, Blocks, DiscreteMotion]]:
+    def pieces(self, point: Trajectory, law: ContactLaw) -> Iterator[tuple[Blocks, Blocks, DiscreteMotion]]:
         """See `InnerRows`; parts that the processor's cache holds."""
         columns, count = self._columns(point.theta), len(point.q) - 2
-        nv, nl, curved = self.base.nv, 3 * self.base.contacts, self.settles and is_final(law)
+        nv, nl = self.base.nv, 3 * self.base.contacts
         size = max(_FEWEST, _CACHED // ((nv + 2 * nl) * (3 * nv + nl + len(point.theta))))
         for begin in range(0, count, size):
-            dynamics, contact, root, motion = self._blocks(
-                point, law, columns, begin, min(begin + size, count), curved=curved
-            )
-            yield dynamics, contact, curvature_blocks(root, contact, nv), motion
+            yield self._blocks(point, law, columns, begin, min(begin + size, count))
 
     def _blocks(
-        self, point: Trajectory, law: ContactLaw, columns: WindowColumns, begin: int, end: int, *, curved: bool
-    ) -> tuple[Blocks, Blocks, Array, DiscreteMotion]:
+        self, point: Trajectory, law: ContactLaw, columns: WindowColumns, begin: int, end: int
+    ) -> tuple[Blocks, Blocks, DiscreteMotion]:
         """Of inner stages begin to end - 1."""
         stages, around = slice(begin, end + 2), self._surroundings(point.theta, law)
         part = _of_stages(around, slice(begin, end))
-        out, by_stage, by_parameter, by_local, root, *motion = self.kernel.blocks(
-            point.q[stages], point.w[stages], part, columns, curved
+        out, by_stage, by_parameter, by_local, *motion = self.kernel.blocks(
+            point.q[stages], point.w[stages], part, columns
         )
         first, nv = np.arange(begin, end), self.base.nv
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
             for rows in (slice(nv), slice(nv, None))
         )
-        return dynamics, contact, root, DiscreteMotion(law.dt, *motion)
+        return dynamics, contact, DiscreteMotion(law.dt, *motion)
 
     def solve_contacts(self, point: Trajectory, law: ContactLaw, first: int) -> Array:
         """See `InnerRows`."""

@@ -132,11 +132,11 @@ class PrimeProblem:
         return self._by_free([dynamics, contact, *sensors, *within, *self.priors(point)])
 
     def pieces(self, point: Trajectory) -> Iterator[Sequence[Blocks]]:
-        """The same: dynamics and contacts of a few stages at a time, then all else; with the contacts' curvature."""
+        """The same: dynamics and contacts of a few stages at a time, then all else."""
         parts = []
-        for dynamics, contact, curved, motion in self.inner.pieces(point, self.law):
+        for dynamics, contact, motion in self.inner.pieces(point, self.law):
             parts.append(motion)
-            yield self._by_free([dynamics, contact, curved, *self._torque_limits(point, dynamics)])
+            yield self._by_free([dynamics, contact, *self._torque_limits(point, dynamics)])
         motion = join_motions(parts)
         sensors = (readings.blocks(point, motion) for readings in self.readings)
         yield self._by_free([*sensors, *self._position_limits(point), *self.priors(point)])
