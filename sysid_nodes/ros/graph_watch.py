@@ -18,7 +18,7 @@ _NO_NAME = "_NODE_NAME_UNKNOWN_"
 
 
 class GraphWatch:
-    """Says each fault once.
+    """Says each fault once, and again where it had been gone.
 
     Args:
         node: about whose surroundings it is.

@@ -32,9 +32,8 @@ _ANY = 3.0  # prior sigma of that scale, which says next to nothing
 _UNEXPLAINED = np.sqrt(0.5)  # of a torque's spread: then the model explains less than half of its variance
 _NEGLIGIBLE = 0.05  # of the largest joint's torque: what a model misses of a small wrist's friction is no contradiction
 _LOUD = 2.0  # times what readings of torque scatter by, from which on an error is the model's, and lasts
-_STRANGE = (
-    3.0  # sigmas that positions are off the motion, root mean square: at most 0.8 of real logs, 1 if all is noise
-)
+# Sigmas that positions are off the motion, root mean square: at most 0.8 of real logs, 1 if all is noise.
+_STRANGE = 3.0
 _FEW = 8  # stages of which no share of a torque's spread is told
 _SPARE = 8.0  # independent errors that are left beyond the constants: they tell how large errors are, to a quarter
 _ALONE = 6.0  # that a joint has, of which the model misses something, to tell for how long errors last
