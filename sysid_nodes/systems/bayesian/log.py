@@ -231,9 +231,10 @@ def _shown_power(power: Series, grid: Grid, cuts: Cuts) -> Array:
 
     Such a supply takes nothing back: what brakes is burnt or stays in its capacitors, and no reading shows it.
     """
-    drawn, none = _on_grid(power, grid, cuts)[:, 0], power.values == 0.0
-    if none.any() and power.values.min() == 0.0:
-        drawn[_on_grid(Series(power.t, none.astype(np.float64)), grid, cuts)[:, 0] != 0.0] = np.nan
+    drawn = _on_grid(power, grid, cuts)[:, 0]
+    if power.values.min() == 0.0:
+        none = (power.values == 0.0).astype(np.float64)
+        drawn[_on_grid(Series(power.t, none), grid, cuts)[:, 0] != 0.0] = np.nan
     return drawn
 
 
