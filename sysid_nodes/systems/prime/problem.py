@@ -301,7 +301,14 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
         law=model.law,
         inner=inner,
         readings=build_readings(
-            model.sensors, model.moving, config.sensors, model.parameters, samples, stages, config.step
+            model.sensors,
+            model.moving,
+            config.sensors,
+            model.parameters,
+            samples,
+            stages,
+            config.step,
+            model.sensor_kernels,
         ),
         arrival=arrival,
         limits=build_limits(model.robot, config.limits, stages),

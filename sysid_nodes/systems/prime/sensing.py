@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
+from sysid_nodes.kernel.sensor_rows import Moved, Read, SensorKernel
+from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean, discrete_motion
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
+from sysid_nodes.sensors.compiled import compiled_sensor
 from sysid_nodes.sensors.late import LateSensor, follow_rates, with_rates
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
@@ -21,6 +25,14 @@ from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+
+class _Told(NamedTuple):
+    """What readings told at a point, and how that changes with them."""
+
+    point: Trajectory
+    blocks: Blocks
+    by_reading: Array | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,7 @@ class Readings:
         samples: with steps counted from the first stage.
         columns: of its parameters.
         loss: robust loss of a sample's residual, or None.
+        kernel: that makes the same rows, or None.
     """
 
     sensor: Sensor
@@ -40,33 +53,87 @@ class Readings:
     samples: Samples
     columns: slice
     loss: Loss | None = None
+    kernel: SensorKernel | None = None
     _constant: list[Blocks] = field(default_factory=list, init=False, repr=False, compare=False)
+    _told: list[_Told] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def residual(self, point: Trajectory, motion: DiscreteMotion) -> Array:
         """(B, m) whitened."""
+        if self.kernel is not None:
+            return self.kernel.residual(_moved(point, motion), self._read, point.theta[self.columns])
         return self.sensor.residual(self.samples, self._states(point, motion), point.theta[self.columns])
 
     def blocks(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
         """The residual with its derivatives, which for a sensor of `LINEAR` are made once."""
         if self.sensor.name not in LINEAR:
-            return self._linearise(point, motion)
+            return self._linearise(point, motion).blocks
         if not self._constant:
-            self._constant.append(self._linearise(point, motion))
+            self._constant.append(self._linearise(point, motion).blocks)
         return replace(self._constant[0], residual=self.residual(point, motion))
 
-    def linearise(self, point: Trajectory, motion: DiscreteMotion) -> Linearisation:
-        """The residual with its derivatives by states and readings."""
-        return self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
+    def by_reading(self, point: Trajectory, step: float) -> tuple[Array, Array | None]:
+        """(B, m) residual and (B, m, d) derivative by the readings; those of `blocks` where it was called last there."""
+        told = self._told[-1] if self._told else None
+        if told is None or told.point is not point:
+            told = self._linearise(point, discrete_motion(point.q, step))
+        return told.blocks.residual, told.by_reading
 
-    def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
-        found = self.linearise(point, motion)
-        count, rows = found.residual.shape
-        by_parameter = None
-        if found.parameters is not None:
-            by_parameter = np.zeros((count, rows, len(point.theta)))
-            by_parameter[:, :, self.columns] = found.parameters
-        first, jacobian = self._jacobian(found, motion)
-        return Blocks(first, found.residual, jacobian, by_parameter, loss=self.loss)
+    def between(self, count: int, point: Trajectory, head: Trajectory) -> Readings:
+        """The readings at the first stages alone.
+
+        Args:
+            count: how many stages.
+            point: at which all were linearised last, about.
+            head: its first stages.
+        """
+        samples = self.samples.between(0, count)
+        part = replace(self, samples=samples)
+        told = self._told[-1] if self._told else None
+        if told is not None and told.point is point:
+            kept = slice(len(samples))
+            blocks = replace(told.blocks, residual=told.blocks.residual[kept])
+            part._told.append(_Told(head, blocks, None if told.by_reading is None else told.by_reading[kept]))
+        return part
+
+    @cached_property
+    def _read(self) -> Read:
+        own, late = self.samples, isinstance(self.sensor, LateSensor)
+        rates = np.ascontiguousarray(own.rates) if late and own.rates is not None else np.zeros((0, 0, 0))
+        return Read(own.steps, np.ascontiguousarray(own.values), own.weights, rates)
+
+    def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> _Told:
+        theta = point.theta[self.columns]
+        if self.kernel is not None:
+            residual, jacobian, by_parameter, by_reading = self.kernel.linearise(
+                _moved(point, motion), self._read, theta, self.columns.start, len(point.theta)
+            )
+            back = self.samples.steps if jacobian.shape[2] == motion.mean.shape[1] else self._before
+            known = Blocks(back, residual, jacobian, by_parameter if len(theta) else None, loss=self.loss)
+            told = _Told(point, known, by_reading)
+        else:
+            found = self.sensor.linearise(self.samples, self._states(point, motion), theta)
+            by_parameter = np.zeros((*found.residual.shape, len(point.theta)))
+            if found.parameters is not None:
+                by_parameter[:, :, self.columns] = found.parameters
+            first, jacobian = self._jacobian(found, motion)
+            told = _Told(
+                point,
+                Blocks(
+                    first,
+                    found.residual,
+                    jacobian,
+                    None if found.parameters is None else by_parameter,
+                    loss=self.loss,
+                ),
+                found.reading,
+            )
+        self._told[:] = [told]
+        return told
+
+    @cached_property
+    def _before(self) -> IntArray:
+        """(B,) first stages whose velocity or acceleration a sample is compared with."""
+        return self.samples.steps - int(self.window is not Window.AFTER)
 
     def _jacobian(self, found: Linearisation, motion: DiscreteMotion) -> tuple[IntArray, Array]:
         """First stage and derivatives by the one, two or three stages that the prediction needs."""
@@ -75,8 +142,7 @@ class Readings:
         if found.v is None and found.a is None:
             return steps, np.zeros((count, rows, nv)) if found.q is None else found.q
         by_velocity = np.zeros((count, rows, nv)) if found.v is None else found.v
-        own = 0 if self.window is Window.AFTER else 1
-        first = steps - own
+        own, first = int(self.window is not Window.AFTER), self._before
         if self.window in (Window.BEFORE, Window.AFTER):
             jacobian = chain_mean(motion, by_velocity, first, own)
         else:
@@ -96,6 +162,12 @@ class Readings:
         return States(point.q[steps], motion.velocity[inner], motion.acceleration[inner])
 
 
+def _moved(point: Trajectory, motion: DiscreteMotion) -> Moved:
+    return Moved(
+        point.q, motion.mean, motion.turn_jacobian, motion.velocity, motion.acceleration, motion.rotation
+    )
+
+
 def build_readings(
     sensors: Sequence[Sensor],
     moving: frozenset[str],
@@ -104,6 +176,7 @@ def build_readings(
     samples: Mapping[str, Samples],
     stages: int,
     step: float,
+    kernels: Mapping[str, SensorKernel],
 ) -> tuple[Readings, ...]:
     """Readings of all sensors but the joint torques, which are the dynamics' other side.
 
@@ -114,8 +187,10 @@ def build_readings(
         parameters: layout of theta.
         samples: readings of each sensor by its name.
         stages: N.
+        step: between them [s].
+        kernels: `sensor_kernels`.
     """
-    windows = {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
+    windows = sensor_windows(config)
     readings = []
     for sensor in sensors:
         if sensor.name == TORQUE or sensor.name not in samples:
@@ -129,8 +204,27 @@ def build_readings(
             if isinstance(sensor, LateSensor) and kept.rates is None:
                 kept = with_rates(kept, sensor.kind, step)
             loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
-            readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
+            columns, kernel = parameters.sensors[sensor.name], kernels.get(sensor.name)
+            readings.append(Readings(sensor, window, kept, columns, loss, kernel))
     return tuple(readings)
+
+
+def sensor_windows(config: SensorsConfig) -> dict[str, Window]:
+    """Part of the signal in a sample, by sensor."""
+    return {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
+
+
+def sensor_kernels(
+    sensors: Sequence[Sensor], config: SensorsConfig, step: float, implementation: str
+) -> dict[str, SensorKernel]:
+    """Kernels of the sensors' rows, of those that have one."""
+    windows = sensor_windows(config)
+    found = {
+        sensor.name: compiled_sensor(sensor, windows[sensor.name], step, implementation)
+        for sensor in sensors
+        if sensor.name != TORQUE
+    }
+    return {name: kernel for name, kernel in found.items() if kernel is not None}
 
 
 def follow_late_streams(
