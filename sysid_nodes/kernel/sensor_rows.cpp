@@ -67,9 +67,7 @@ struct Samples {
 
 class SensorRows {
  public:
-  // step [s]; adjoint: of the base's velocity into the sensor's; offset, turn: of the sensor's frame in the base's; sigma:
-  // of the rows; extra: gravity, or the markers' place; has_bias, has_offset, late: which constants there are, in this
-  // order, the delay last.
+  // kernel/sensor_rows.py says what the constants are.
   SensorRows(int kind, int window, double step, In<double, nb::shape<6, 6>> adjoint, In<double, nb::shape<3>> offset,
              In<double, nb::shape<4>> turn, In<double, nb::ndim<1>> sigma, In<double, nb::shape<3>> extra, bool has_bias,
              bool has_offset, bool late)
@@ -102,8 +100,7 @@ class SensorRows {
     return out;
   }
 
-  // The same with its derivatives by one, two or three stages, by all constants, of which the sensor's begin at a column,
-  // and by the reading.
+  // The same with its derivatives by one, two or three stages, by all constants and by the reading.
   std::tuple<Out<2>, Out<3>, Out<3>, Out<3>> linearise(nb::tuple motion, nb::tuple samples,
                                                        In<double, nb::ndim<1>> constants, std::size_t column,
                                                        std::size_t all) const {
@@ -112,7 +109,8 @@ class SensorRows {
     check(moved, read, constants.shape(0));
     const std::size_t count = read.steps.shape(0), m = sigma_.size(), own = constants.shape(0), nv = moved.size();
     require(column + own <= all, "there are not as many constants");
-    const std::size_t width = !moves_ ? 1 : window_ == kBefore || window_ == kAfter ? 2 : 3, d = kind_ <= kVelocity ? 0 : m;
+    const std::size_t width = !moves_ ? 1 : window_ == kBefore || window_ == kAfter ? 2 : 3;
+    const std::size_t d = kind_ <= kVelocity ? 0 : m, in_time = own - (late_ ? 1 : 0);
     auto [out, data] = make<2>({count, m});
     auto [by_stage, stage_data] = make<3>({count, m, width * nv});
     auto [by_constant, constant_data] = make<3>({count, m, own > 0 ? all : 0});
@@ -130,7 +128,7 @@ class SensorRows {
         evaluate(moved, read, b, constants.data(), true, terms);
         row = terms.error;
         write_stages(moved, read.steps.data()[b], terms, stages);
-        if (own > (late_ ? 1u : 0u)) slopes.middleCols(column, own - (late_ ? 1 : 0)) = terms.constants.leftCols(own - (late_ ? 1 : 0));
+        if (in_time > 0) slopes.middleCols(column, in_time) = terms.constants.leftCols(in_time);
         if (late_) slopes.col(column + own - 1) = terms.reading * terms.rate;
         Eigen::Map<RowMajor>(reading_data + b * m * d, m, d) = terms.reading;
       }
@@ -160,7 +158,8 @@ class SensorRows {
   };
 
   void check(const Motion &motion, const Samples &samples, std::size_t constants) const {
-    const std::size_t count = samples.steps.shape(0), m = sigma_.size(), bias = kind_ <= kVelocity ? m : kind_ == kOrientation ? 1 : 3;
+    const std::size_t count = samples.steps.shape(0), m = sigma_.size();
+    const std::size_t bias = kind_ <= kVelocity ? m : kind_ == kOrientation ? 1 : 3;
     const std::size_t width = kind_ <= kVelocity ? m : kind_ == kOrientation ? 4 : kind_ == kPose ? 7 : 3;
     require(samples.values.shape(0) == count && samples.values.shape(1) == width && samples.weights.shape(0) == count,
             "samples have the wrong shape");
@@ -172,10 +171,12 @@ class SensorRows {
     const int64_t first = moves_ && window_ != kAfter ? 1 : 0;
     const int64_t last = static_cast<int64_t>(motion.stages()) - 1 - (moves_ && window_ != kBefore ? 1 : 0);
     for (std::size_t b = 0; b < count; ++b)
-      require(samples.steps.data()[b] >= first && samples.steps.data()[b] <= last, "a sample is at no stage of the window");
+      require(samples.steps.data()[b] >= first && samples.steps.data()[b] <= last,
+              "a sample is at no stage of the window");
   }
 
-  Eigen::VectorXd joint_error(const Motion &motion, const Samples &samples, std::size_t b, const double *constants) const {
+  Eigen::VectorXd joint_error(const Motion &motion, const Samples &samples, std::size_t b,
+                              const double *constants) const {
     const std::size_t m = sigma_.size(), step = samples.steps.data()[b], nv = motion.size();
     Eigen::VectorXd out = -MapOf<Eigen::VectorXd>(samples.values.data() + b * m, m);
     if (has_bias_) out += MapOf<Eigen::VectorXd>(constants, m);
@@ -220,7 +221,8 @@ class SensorRows {
       const Vector6 velocity = adjoint_ * terms.velocity;
       const Vector3 linear = velocity.head<3>(), angular = velocity.tail<3>();
       const Vector3 gravity = turned.toRotationMatrix().transpose() * extra_;
-      terms.error = adjoint_.topRows<3>() * terms.acceleration + angular.cross(linear) - gravity + bias - MapOf<Vector3>(value);
+      terms.error = adjoint_.topRows<3>() * terms.acceleration + angular.cross(linear) - gravity + bias;
+      terms.error -= MapOf<Vector3>(value);
       if (!derivatives) return;
       terms.by_q = -skew(gravity) * adjoint_.bottomRows<3>();
       terms.by_v = skew(angular) * adjoint_.topRows<3>() - skew(linear) * adjoint_.bottomRows<3>();
@@ -231,7 +233,8 @@ class SensorRows {
       orient(quaternion(value), turned, has_bias_ ? constants[0] : 0.0, terms);
     } else {
       place(value, turned, MapOf<Vector3>(q) + base * offset_, bias,
-            has_offset_ ? Vector3(extra_ + MapOf<Vector3>(constants + (has_bias_ ? 3 : 0))) : extra_, derivatives, terms);
+            has_offset_ ? Vector3(extra_ + MapOf<Vector3>(constants + (has_bias_ ? 3 : 0))) : extra_, derivatives,
+            terms);
     }
   }
 
@@ -344,8 +347,9 @@ class SensorRows {
       stages.middleCols<3>(2 * nv) = through_after.leftCols<3>() * (here * motion.turned(at + 2));
       stages.middleCols<3>(3) = through_before.rightCols<3>() * before.transpose();
       const Vector3 bare = terms.acceleration.head<3>() + angular.cross(linear);
-      stages.middleCols<3>(nv + 3) = -through_before.rightCols<3>() * before - through_after.rightCols<3>() * after.transpose() +
-                                     dt_ * dt_ * fast.leftCols<3>() * skew(bare) + 2.0 * dt_ * slow.leftCols<3>() * skew(linear);
+      stages.middleCols<3>(nv + 3) =
+          -through_before.rightCols<3>() * before - through_after.rightCols<3>() * after.transpose() +
+          dt_ * dt_ * fast.leftCols<3>() * skew(bare) + 2.0 * dt_ * slow.leftCols<3>() * skew(linear);
       stages.middleCols<3>(2 * nv + 3) = through_after.rightCols<3>() * after;
       stages.middleCols<6>(nv) += terms.by_q;
     }
@@ -372,5 +376,5 @@ NB_MODULE(_sensor_rows, m) {
            "kind"_a, "window"_a, "step"_a, "adjoint"_a, "offset"_a, "turn"_a, "sigma"_a, "extra"_a, "has_bias"_a,
            "has_offset"_a, "late"_a)
       .def("residual", &SensorRows::residual, "motion"_a, "samples"_a, "constants"_a)
-      .def("linearise", &SensorRows::linearise, "motion"_a, "samples"_a, "constants"_a, "column"_a, "all"_a);
+      .def("linearise", &SensorRows::linearise, "motion"_a, "samples"_a, "constants"_a, "column"_a, "count"_a);
 }

@@ -72,10 +72,14 @@ class SensorKernel(Protocol):
         """(B, m) whitened, at values of the sensor's own constants."""
 
     def linearise(
-        self, motion: Moved, samples: Read, constants: Array, column: int, all: int
+        self, motion: Moved, samples: Read, constants: Array, column: int, count: int
     ) -> tuple[Array, Array, Array, Array]:
-        """The residual and its derivatives: by the stages that it needs (B, m, 1 to 3 nv); by all of so many constants,
-        of which the sensor's begin at a column, with none (B, m, 0); by the reading (B, m, m), of joints' (B, m, 0)."""
+        """The residual and its derivatives.
+
+        Returns:
+            residual (B, m); derivatives by the stages that it needs (B, m, 1 to 3 nv), by all of `count` constants, of
+            which the sensor's begin at `column` (B, m, count or 0), and by the readings (B, m, m), of joints (B, m, 0).
+        """
 
 
 def sensor_kernel(constants: SensorConstants, name: str = "") -> SensorKernel | None:

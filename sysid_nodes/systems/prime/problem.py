@@ -257,7 +257,11 @@ class PrimeProblem:
         none = np.zeros((1, residual.shape[1], self.model.base.nv))
         slope = prior_jacobian(parameters, self.model.config.inertia, point.theta)
         start = np.zeros(1, dtype=np.intp)
-        own, arrived, prior = Blocks(start, residual, none, slope[None]), self.arrival_unknowns(point), self.arrival.prior
+        own, arrived, prior = (
+            Blocks(start, residual, none, slope[None]),
+            self.arrival_unknowns(point),
+            self.arrival.prior,
+        )
         moved, by_linear = arrived.jacobian[0], arrived.parameter_jacobian
         assert by_linear is not None
         split = moved.shape[1]

@@ -31,7 +31,7 @@ class _Told(NamedTuple):
     """What readings told at a point, and how that changes with them."""
 
     point: Trajectory
-    blocks: Blocks
+    residual: Array
     by_reading: Array | None
 
 
@@ -66,17 +66,16 @@ class Readings:
     def blocks(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
         """The residual with its derivatives, which for a sensor of `LINEAR` are made once."""
         if self.sensor.name not in LINEAR:
-            return self._linearise(point, motion).blocks
+            return self._linearise(point, motion)
         if not self._constant:
-            self._constant.append(self._linearise(point, motion).blocks)
+            self._constant.append(self._linearise(point, motion))
         return replace(self._constant[0], residual=self.residual(point, motion))
 
     def by_reading(self, point: Trajectory, step: float) -> tuple[Array, Array | None]:
-        """(B, m) residual and (B, m, d) derivative by the readings; those of `blocks` where it was called last there."""
-        told = self._told[-1] if self._told else None
-        if told is None or told.point is not point:
-            told = self._linearise(point, discrete_motion(point.q, step))
-        return told.blocks.residual, told.by_reading
+        """(B, m) residual and (B, m, d) derivative by the readings; of `blocks` where they were made there last."""
+        if not self._told or self._told[-1].point is not point:
+            self._linearise(point, discrete_motion(point.q, step))
+        return self._told[-1].residual, self._told[-1].by_reading
 
     def between(self, count: int, point: Trajectory, head: Trajectory) -> Readings:
         """The readings at the first stages alone.
@@ -86,13 +85,10 @@ class Readings:
             point: at which all were linearised last, about.
             head: its first stages.
         """
-        samples = self.samples.between(0, count)
-        part = replace(self, samples=samples)
-        told = self._told[-1] if self._told else None
-        if told is not None and told.point is point:
-            kept = slice(len(samples))
-            blocks = replace(told.blocks, residual=told.blocks.residual[kept])
-            part._told.append(_Told(head, blocks, None if told.by_reading is None else told.by_reading[kept]))
+        part = replace(self, samples=self.samples.between(0, count))
+        if self._told and self._told[-1].point is point:
+            kept, (_, residual, by) = slice(len(part.samples)), self._told[-1]
+            part._told.append(_Told(head, residual[kept], None if by is None else by[kept]))
         return part
 
     @cached_property
@@ -101,34 +97,23 @@ class Readings:
         rates = np.ascontiguousarray(own.rates) if late and own.rates is not None else np.zeros((0, 0, 0))
         return Read(own.steps, np.ascontiguousarray(own.values), own.weights, rates)
 
-    def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> _Told:
-        theta = point.theta[self.columns]
+    def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
+        theta, count = point.theta[self.columns], len(point.theta)
+        by_reading: Array | None
         if self.kernel is not None:
             residual, jacobian, by_parameter, by_reading = self.kernel.linearise(
-                _moved(point, motion), self._read, theta, self.columns.start, len(point.theta)
+                _moved(point, motion), self._read, theta, self.columns.start, count
             )
-            back = self.samples.steps if jacobian.shape[2] == motion.mean.shape[1] else self._before
-            known = Blocks(back, residual, jacobian, by_parameter if len(theta) else None, loss=self.loss)
-            told = _Told(point, known, by_reading)
+            first = self.samples.steps if jacobian.shape[2] == motion.mean.shape[1] else self._before
         else:
             found = self.sensor.linearise(self.samples, self._states(point, motion), theta)
-            by_parameter = np.zeros((*found.residual.shape, len(point.theta)))
+            residual, by_reading = found.residual, found.reading
+            by_parameter = np.zeros((*residual.shape, 0 if found.parameters is None else count))
             if found.parameters is not None:
                 by_parameter[:, :, self.columns] = found.parameters
             first, jacobian = self._jacobian(found, motion)
-            told = _Told(
-                point,
-                Blocks(
-                    first,
-                    found.residual,
-                    jacobian,
-                    None if found.parameters is None else by_parameter,
-                    loss=self.loss,
-                ),
-                found.reading,
-            )
-        self._told[:] = [told]
-        return told
+        self._told[:] = [_Told(point, residual, by_reading)]
+        return Blocks(first, residual, jacobian, by_parameter if by_parameter.shape[2] else None, loss=self.loss)
 
     @cached_property
     def _before(self) -> IntArray:
@@ -163,9 +148,7 @@ class Readings:
 
 
 def _moved(point: Trajectory, motion: DiscreteMotion) -> Moved:
-    return Moved(
-        point.q, motion.mean, motion.turn_jacobian, motion.velocity, motion.acceleration, motion.rotation
-    )
+    return Moved(point.q, motion.mean, motion.turn_jacobian, motion.velocity, motion.acceleration, motion.rotation)
 
 
 def build_readings(
