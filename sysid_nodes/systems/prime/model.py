@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from sysid_nodes.kernel.sensor_rows import SensorKernel
 from sysid_nodes.kernel.window import WindowKernel
@@ -42,7 +43,7 @@ class Model:
     moving: frozenset[str]
     sensor_kernels: Mapping[str, SensorKernel]
 
-    @property
+    @cached_property
     def law(self) -> ContactLaw:
         """The contact model at the configured smoothing."""
         return contact_law(self.config)
