@@ -28,7 +28,7 @@ IntArray = npt.NDArray[np.intp]
 
 
 class _Told(NamedTuple):
-    """What readings told at a point, and how that changes with them."""
+    """Residuals at a point, and how they change with the readings."""
 
     point: Trajectory
     residual: Array
