@@ -57,7 +57,7 @@ function(sysid_add_kernel)
   endif()
 
   sysid_package_folder(destination kernel)
-  foreach(name regressors stages normal_equations joint_rollout closest_points affine_dynamics dual_simplex windows)
+  foreach(name regressors stages sensor_rows normal_equations joint_rollout closest_points affine_dynamics dual_simplex windows)
     # NOMINSIZE: nanobind would otherwise compile the numerics for size, many times slower.
     nanobind_add_module(_${name} NOMINSIZE NB_STATIC "${CMAKE_CURRENT_SOURCE_DIR}/sysid_nodes/kernel/${name}.cpp")
     target_link_libraries(_${name} PRIVATE sysid_pinocchio)

@@ -22,7 +22,7 @@ mu |v_t|, the same two cones give Coulomb friction with no hovering: `sliding_li
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -60,13 +60,21 @@ class ContactPlane:
     @cached_property
     def axes(self) -> Array:
         """(3, 3), rows normal, tangent 1, tangent 2: world vectors to contact vectors; right-handed."""
-        normal = np.asarray(self.normal, dtype=np.float64)
-        # The world axis least along the normal keeps the tangents well defined; for a level floor they are x and y.
-        helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
-        first = helper - (helper @ normal) * normal
-        first /= np.linalg.norm(first)
-        level = np.array([normal, first, np.cross(normal, first)])
+        level = _level_axes(self.normal)
         return level if self.tilt == (0.0, 0.0) else level @ _rotation(np.array(self.tilt) @ level[1:]).T
+
+
+@lru_cache
+def _level_axes(along: tuple[float, float, float]) -> Array:
+    """The axes of a plane that is not tilted."""
+    normal = np.asarray(along, dtype=np.float64)
+    # The world axis least along the normal keeps the tangents well defined; for a level floor they are x and y.
+    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    first = helper - (helper @ normal) * normal
+    first /= np.linalg.norm(first)
+    axes = np.array([normal, first, np.cross(normal, first)])
+    axes.flags.writeable = False
+    return axes
 
 
 def _rotation(turn: Array) -> Array:

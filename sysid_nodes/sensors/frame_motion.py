@@ -58,7 +58,8 @@ class SensorFrame:
 
     Attributes:
         on_base: whether that link is the floating base.
-        offset, rotation: (3,) and (3, 3) of the frame in that of the joint that carries it.
+        offset, rotation, turn: (3,), (3, 3) and (4,) x, y, z, w of the frame in that of the joint that carries it.
+        adjoint: (6, nv) from velocities to the frame's, where it is on the base.
 
     Raises:
         RobotError: the robot has no such link or it does not move.
@@ -74,10 +75,10 @@ class SensorFrame:
         if self._frame is None and not self.on_base:
             raise RobotError(f"robot '{robot.name}' has a fixed base: name the link that carries the sensor")
         self.offset, self.rotation = np.array(placement.translation), np.array(placement.rotation)
-        self._turn = np.array(pinocchio.Quaternion(placement.rotation).coeffs())
-        self._adjoint = np.zeros((6, robot.model.nv))
-        self._adjoint[:, :6] = placement.toActionMatrixInverse()
-        self._stack = self._adjoint[None]
+        self.turn = np.array(pinocchio.Quaternion(placement.rotation).coeffs())
+        self.adjoint = np.zeros((6, robot.model.nv))
+        self.adjoint[:, :6] = placement.toActionMatrixInverse()
+        self._stack = self.adjoint[None]
 
     def pose(self, states: States) -> Pose:
         """Poses at K states."""
@@ -85,23 +86,23 @@ class SensorFrame:
             return self._pose_by_pinocchio(states)
         base = states.q[:, 3:7]
         position = states.q[:, :3] + np.einsum("kij,j->ki", rotations.quaternion_matrix(base), self.offset)
-        return Pose(position, rotations.quaternion_product(base, self._turn), self._constant(len(states)))
+        return Pose(position, rotations.quaternion_product(base, self.turn), self._constant(len(states)))
 
     def velocity(self, states: States) -> SpatialRate:
         """Velocities at K states."""
         if not self.on_base:
             return self._velocity_by_pinocchio(states)
-        return SpatialRate(states.v @ self._adjoint.T, None, self._constant(len(states)), None)
+        return SpatialRate(states.v @ self.adjoint.T, None, self._constant(len(states)), None)
 
     def acceleration(self, states: States, a: Array) -> SpatialRate:
         """Spatial accelerations at K states with accelerations a (K, nv)."""
         if not self.on_base:
             return self._acceleration_by_pinocchio(states, a)
-        return SpatialRate(a @ self._adjoint.T, None, None, self._constant(len(states)))
+        return SpatialRate(a @ self.adjoint.T, None, None, self._constant(len(states)))
 
     def _constant(self, count: int) -> Array:
         if len(self._stack) != count:  # a window has as many stages as the one before
-            self._stack = np.broadcast_to(self._adjoint, (count, *self._adjoint.shape))
+            self._stack = np.broadcast_to(self.adjoint, (count, *self.adjoint.shape))
         return self._stack
 
     def _pose_by_pinocchio(self, states: States) -> Pose:

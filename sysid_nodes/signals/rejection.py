@@ -34,7 +34,9 @@ GARBAGE = frozenset({NOT_FINITE, ABSURD_VALUE, NOT_A_ROTATION, WRONG_LENGTH})
 
 def value_fault(values: npt.NDArray[np.float64], largest: float) -> str:
     """Reason that values cannot be a reading whose components are at most `largest`, or an empty string."""
-    if np.maximum.reduce(np.abs(values), axis=None) <= largest:  # false for NaN too
+    if np.vdot(values, values) <= largest * largest:  # of all together, as a rule; false for NaN too
+        return ""
+    if np.maximum.reduce(np.abs(values), axis=None) <= largest:
         return ""
     return ABSURD_VALUE if np.isfinite(values).all() else NOT_FINITE
 

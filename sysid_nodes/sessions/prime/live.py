@@ -25,8 +25,8 @@ Convert = Callable[[Any], Sequence[Readings]]
 _PATIENCE = 10.0
 """Longer than any window takes to solve, shorter than a service's caller cares to wait [s]."""
 
-_PERIOD = 0.004
-"""The worker looks for messages this often [s]: shorter costs processor time, longer adds to the lag."""
+_PERIOD = 0.01
+"""The worker looks for messages this often [s], about a stage: shorter costs processor time, longer adds to the lag."""
 
 _LOOK = 0.1
 """Silence after which streams are judged without a message [s]."""

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import bilinear, lfilter
 
-from sysid_nodes.models.discrete_motion import discrete_motion
 from sysid_nodes.models.rotations import quaternion_matrix, skew
 from sysid_nodes.systems.prime.problem import PrimeProblem
 from sysid_nodes.systems.prime.sensing import Readings
@@ -91,16 +90,15 @@ def directions(problem: PrimeProblem, point: Trajectory, past: Past | None = Non
         yield from _torques(problem, point)
         if not problem.model.config.process.asks_outside:
             yield from _forces(problem, point, past)
-    motion, mount = discrete_motion(point.q, problem.model.config.step), {}
+    mount: dict[str, Array] = {}
     for readings in problem.readings:
         name = readings.sensor.name
         if name not in (*_INERTIAL, *_POSES):
             continue
-        found = readings.linearise(point, motion)
-        by = found.reading
+        residual, by = readings.by_reading(point, problem.model.config.step)
         if by is not None and name in _INERTIAL:
             # By what is predicted: the noise of readings themselves would pass for a scale that is too large.
-            seen = readings.samples.values - np.linalg.solve(by, found.residual[:, :, None])[:, :, 0]
+            seen = readings.samples.values - np.linalg.solve(by, residual[:, :, None])[:, :, 0]
             yield Direction(f"a scale of the {name}", "1", _INERTIAL[name], {name: by @ seen[:, :, None]})
             mount[name] = by @ skew(seen)
         elif by is not None and name == "imu_orientation":

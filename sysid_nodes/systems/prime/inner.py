@@ -206,11 +206,12 @@ class CompiledRows:
 
     def firm(self, firmness: Array) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, firmness=firmness, _last={}, _settled=[])
+        last = {key: around._replace(firmness=firmness) for key, around in self._last.items()}
+        return replace(self, firmness=firmness, _last=last, _settled=[])
 
     def settle_contacts(self, *, turns: bool) -> CompiledRows:
         """See `InnerRows`."""
-        return replace(self, settles=True, turns=turns, _last={}, _settled=[])
+        return replace(self, settles=True, turns=turns, _last=dict(self._last), _settled=[])
 
     def weigh(self, factor: Array) -> CompiledRows:
         """See `InnerRows`."""

@@ -47,7 +47,7 @@ def leave(
 
     Args:
         problem: of the window.
-        blocks: all but the parameters' own prior.
+        blocks: all but the parameters' own prior, windows in order.
         point: of linearisation.
         factor: undamped, of the blocks and that prior.
         count: stages that leave.
@@ -59,9 +59,10 @@ def leave(
         return None
     by_told, step = wanted
     told, p = by_told.shape[2], problem.layout.parameters
-    chosen = [np.flatnonzero(group.first < count) for group in blocks]
-    used = [_take(reweight(group), own) for group, own in zip(blocks, chosen, strict=True)]
-    *rows, arrived = gains([*used, problem.arrival_unknowns(point)], factor, by_told, np.eye(p, told, told - p))
+    chosen = [slice(int(np.searchsorted(group.first, count))) for group in blocks]
+    used = [reweight(_take(group, own)) for group, own in zip(blocks, chosen, strict=True)]
+    by_arrival = problem.arrival_unknowns(point)
+    *rows, arrived = gains([*used, by_arrival], factor, by_told, np.eye(p, told, told - p))
     score = problem.arrival.score.change_unknowns(arrived[0])
     covariance, pull = score.covariance, score.pull
     for name, own, gain, noise, index in zip(problem.groups, used, rows, variances, chosen, strict=False):
@@ -90,12 +91,11 @@ def leave(
         ]
         # Of the arrival's own rows the squares have been counted.
         leaving = Leaving(used[:-1], rows[:-1], after[:-1], shown[:-1])
-        by_arrival = problem.arrival_unknowns(point)
         carried = carry(problem.arrival.carried, leaving, by_arrival, arrived[0], factor, step, count)
     return np.concatenate(left), Score(covariance, pull), carried
 
 
-def _weigh(group: Blocks, columns: Array, chosen: npt.NDArray[np.intp]) -> Array:
+def _weigh(group: Blocks, columns: Array, chosen: slice) -> Array:
     """Columns (B, m, e) of some of a group's blocks, as much reduced by its loss as its residuals are."""
     own = replace(group, parameter_jacobian=columns, local_jacobian=None, local=None)
     by = reweight(_take(own, chosen)).parameter_jacobian
@@ -103,7 +103,7 @@ def _weigh(group: Blocks, columns: Array, chosen: npt.NDArray[np.intp]) -> Array
     return by
 
 
-def _take(blocks: Blocks, chosen: npt.NDArray[np.intp]) -> Blocks:
+def _take(blocks: Blocks, chosen: slice) -> Blocks:
     parameter, local, owner = blocks.parameter_jacobian, blocks.local_jacobian, blocks.local
     return replace(
         blocks,

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
+from sysid_nodes.kernel.sensor_rows import SensorKernel
 from sysid_nodes.kernel.window import WindowKernel
 from sysid_nodes.models.floating_base import FloatingBase
 from sysid_nodes.robots import Robot
@@ -13,7 +16,7 @@ from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw
 from sysid_nodes.systems.prime.inner import build_kernel
 from sysid_nodes.systems.prime.parameters import Parameters, build_parameters
-from sysid_nodes.systems.prime.sensing import moving_sensors
+from sysid_nodes.systems.prime.sensing import moving_sensors, sensor_kernels
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Model:
         config: all settings.
         kernel: compiled, of dynamics and contacts; or None.
         moving: names of the sensors whose predictions need velocities.
+        sensor_kernels: of sensors' rows, by name, of those that have one.
     """
 
     robot: Robot
@@ -37,8 +41,9 @@ class Model:
     config: PrimeConfig
     kernel: WindowKernel | None
     moving: frozenset[str]
+    sensor_kernels: Mapping[str, SensorKernel]
 
-    @property
+    @cached_property
     def law(self) -> ContactLaw:
         """The contact model at the configured smoothing."""
         return contact_law(self.config)
@@ -65,4 +70,5 @@ def build_model(robot: Robot, config: PrimeConfig, *, implementation: str = "") 
         config,
         build_kernel(base, contact_law(config)),
         moving_sensors(robot, sensors),
+        sensor_kernels(sensors, config.sensors, config.step, base.implementation),
     )

@@ -142,6 +142,7 @@ def noisy_covariance(
     variances: Sequence[Array],
     *,
     whole: int,
+    lasting: Sequence[Array] | None = None,
 ) -> tuple[Array, Array]:
     """(w, w) covariance of the first of some unknowns and (c - w,) variances of the others: the sum over all rows of
     gain times noise times gain.
@@ -156,6 +157,7 @@ def noisy_covariance(
         known: (N, nv, c) covariances of the stages with the unknowns, (p, c) of the parameters, as stated.
         variances: (B, m) of each group's noise.
         whole: w.
+        lasting: (B, m) for the others, if they have variances of their own.
     """
     by_stage, by_parameter = known
     (arrived,) = gains([problem.arrival_unknowns(point)], factor, by_stage, by_parameter)
@@ -169,15 +171,21 @@ def noisy_covariance(
         total[0] = total[0] + times * (product + product.T)
         total[1] = total[1] + 2.0 * times * np.einsum("kc,kc->c", a[:, whole:], b[:, whole:])
 
-    for name, group, gain, variance in zip(
-        problem.groups, blocks, gains(blocks, factor, by_stage, by_parameter), variances, strict=True
+    for name, group, gain, variance, other in zip(
+        problem.groups,
+        blocks,
+        gains(blocks, factor, by_stage, by_parameter),
+        variances,
+        lasting or variances,
+        strict=True,
     ):
         if name == "arrival":
             continue
         if name == "contact":
             light = friction_errors(problem, group, gain, point)
             add(light, light, 0.5)
-        gain *= np.sqrt(variance)[:, :, None]
+        gain[:, :, :whole] *= np.sqrt(variance)[:, :, None]
+        gain[:, :, whole:] *= np.sqrt(other)[:, :, None]
         if name == "contact":
             split = motion_rows(blocks)
             pull = pull + np.einsum("bm,bmp->p", group.residual[:, split:], gain[:, split:])

@@ -256,21 +256,36 @@ class PrimeProblem:
         residual = self._from_mean(point)
         none = np.zeros((1, residual.shape[1], self.model.base.nv))
         slope = prior_jacobian(parameters, self.model.config.inertia, point.theta)
-        own = Blocks(np.zeros(1, dtype=np.intp), residual, none, slope[None])
-        return self._arrival_blocks(self.arrival.prior, point), own
+        start = np.zeros(1, dtype=np.intp)
+        own, arrived, prior = (
+            Blocks(start, residual, none, slope[None]),
+            self.arrival_unknowns(point),
+            self.arrival.prior,
+        )
+        moved, by_linear = arrived.jacobian[0], arrived.parameter_jacobian
+        assert by_linear is not None
+        split = moved.shape[1]
+        rows = Blocks(
+            start,
+            arrived.residual @ prior.root.T + prior.offset,
+            (prior.root[:, :split] @ moved[:split])[None],
+            (prior.root[:, split:] @ by_linear[0, split:])[None],
+        )
+        return rows, own
 
     def arrival_unknowns(self, point: Trajectory) -> Blocks:
         """The unknowns that the arrival is about, less its reference, with derivatives."""
-        prior = self.arrival.prior
-        count = prior.root.shape[1]
-        return self._arrival_blocks(replace(prior, root=np.eye(count), offset=np.zeros(count)), point)
-
-    def _arrival_blocks(self, prior: GaussianPrior, point: Trajectory) -> Blocks:
+        prior, size = self.arrival.prior, self.model.base.nv
+        moved, learnt = self._arrival_differences(point)
         slope = difference_jacobian(self.arrival.q, point.q[: prior.width])
-        arrived = prior.blocks(*self._arrival_differences(point), slope)
-        assert arrived.parameter_jacobian is not None
-        linear = self.model.parameters.linear_jacobian(point.theta)
-        return replace(arrived, parameter_jacobian=arrived.parameter_jacobian @ linear)
+        count, split = prior.root.shape[1], moved.size
+        jacobian, by_parameter = np.zeros((1, count, split)), np.zeros((1, count, prior.parameters))
+        for k in range(prior.width):
+            stage = slice(k * size, (k + 1) * size)
+            jacobian[0, stage, stage] = slope[k]
+        by_parameter[0, split:] = self.model.parameters.linear_jacobian(point.theta)
+        residual = np.concatenate([moved.ravel(), learnt])[None]
+        return Blocks(np.zeros(1, dtype=np.intp), residual, jacobian, by_parameter)
 
     def _from_mean(self, point: Trajectory) -> Array:
         return prior_residual(self.model.parameters, self.model.config.inertia, point.theta)[None]
@@ -301,7 +316,14 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
         law=model.law,
         inner=inner,
         readings=build_readings(
-            model.sensors, model.moving, config.sensors, model.parameters, samples, stages, config.step
+            model.sensors,
+            model.moving,
+            config.sensors,
+            model.parameters,
+            samples,
+            stages,
+            config.step,
+            model.sensor_kernels,
         ),
         arrival=arrival,
         limits=build_limits(model.robot, config.limits, stages),

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean
+from sysid_nodes.kernel.sensor_rows import Moved, Read, SensorKernel
+from sysid_nodes.models.discrete_motion import DiscreteMotion, chain, chain_mean, discrete_motion
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Linearisation, Samples, Sensor, SensorsConfig, States, sensor_configs
+from sysid_nodes.sensors.compiled import compiled_sensor
 from sysid_nodes.sensors.late import LateSensor, follow_rates, with_rates
 from sysid_nodes.signals.channel_config import Window
 from sysid_nodes.solvers.trajectory_least_squares import Blocks, Cauchy
@@ -21,6 +25,14 @@ from sysid_nodes.systems.prime.trajectory import Trajectory
 
 Array = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+
+class _Told(NamedTuple):
+    """Residuals at a point, and how they change with the readings."""
+
+    point: Trajectory
+    residual: Array
+    by_reading: Array | None
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,7 @@ class Readings:
         samples: with steps counted from the first stage.
         columns: of its parameters.
         loss: robust loss of a sample's residual, or None.
+        kernel: that makes the same rows, or None.
     """
 
     sensor: Sensor
@@ -40,10 +53,14 @@ class Readings:
     samples: Samples
     columns: slice
     loss: Loss | None = None
+    kernel: SensorKernel | None = None
     _constant: list[Blocks] = field(default_factory=list, init=False, repr=False, compare=False)
+    _told: list[_Told] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def residual(self, point: Trajectory, motion: DiscreteMotion) -> Array:
         """(B, m) whitened."""
+        if self.kernel is not None:
+            return self.kernel.residual(_moved(point, motion), self._read, point.theta[self.columns])
         return self.sensor.residual(self.samples, self._states(point, motion), point.theta[self.columns])
 
     def blocks(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
@@ -54,19 +71,54 @@ class Readings:
             self._constant.append(self._linearise(point, motion))
         return replace(self._constant[0], residual=self.residual(point, motion))
 
-    def linearise(self, point: Trajectory, motion: DiscreteMotion) -> Linearisation:
-        """The residual with its derivatives by states and readings."""
-        return self.sensor.linearise(self.samples, self._states(point, motion), point.theta[self.columns])
+    def by_reading(self, point: Trajectory, step: float) -> tuple[Array, Array | None]:
+        """(B, m) residual and (B, m, d) derivative by the readings; of `blocks` where they were made there last."""
+        if not self._told or self._told[-1].point is not point:
+            self._linearise(point, discrete_motion(point.q, step))
+        return self._told[-1].residual, self._told[-1].by_reading
+
+    def between(self, count: int, point: Trajectory, head: Trajectory) -> Readings:
+        """The readings at the first stages alone.
+
+        Args:
+            count: how many stages.
+            point: at which all were linearised last, about.
+            head: its first stages.
+        """
+        part = replace(self, samples=self.samples.between(0, count))
+        if self._told and self._told[-1].point is point:
+            kept, (_, residual, by) = slice(len(part.samples)), self._told[-1]
+            part._told.append(_Told(head, residual[kept], None if by is None else by[kept]))
+        return part
+
+    @cached_property
+    def _read(self) -> Read:
+        own, late = self.samples, isinstance(self.sensor, LateSensor)
+        rates = np.ascontiguousarray(own.rates) if late and own.rates is not None else np.zeros((0, 0, 0))
+        return Read(own.steps, np.ascontiguousarray(own.values), own.weights, rates)
 
     def _linearise(self, point: Trajectory, motion: DiscreteMotion) -> Blocks:
-        found = self.linearise(point, motion)
-        count, rows = found.residual.shape
-        by_parameter = None
-        if found.parameters is not None:
-            by_parameter = np.zeros((count, rows, len(point.theta)))
-            by_parameter[:, :, self.columns] = found.parameters
-        first, jacobian = self._jacobian(found, motion)
-        return Blocks(first, found.residual, jacobian, by_parameter, loss=self.loss)
+        theta, count = point.theta[self.columns], len(point.theta)
+        by_reading: Array | None
+        if self.kernel is not None:
+            residual, jacobian, by_parameter, by_reading = self.kernel.linearise(
+                _moved(point, motion), self._read, theta, self.columns.start, count
+            )
+            first = self.samples.steps if jacobian.shape[2] == motion.mean.shape[1] else self._before
+        else:
+            found = self.sensor.linearise(self.samples, self._states(point, motion), theta)
+            residual, by_reading = found.residual, found.reading
+            by_parameter = np.zeros((*residual.shape, 0 if found.parameters is None else count))
+            if found.parameters is not None:
+                by_parameter[:, :, self.columns] = found.parameters
+            first, jacobian = self._jacobian(found, motion)
+        self._told[:] = [_Told(point, residual, by_reading)]
+        return Blocks(first, residual, jacobian, by_parameter if by_parameter.shape[2] else None, loss=self.loss)
+
+    @cached_property
+    def _before(self) -> IntArray:
+        """(B,) first stages whose velocity or acceleration a sample is compared with."""
+        return self.samples.steps - int(self.window is not Window.AFTER)
 
     def _jacobian(self, found: Linearisation, motion: DiscreteMotion) -> tuple[IntArray, Array]:
         """First stage and derivatives by the one, two or three stages that the prediction needs."""
@@ -75,8 +127,7 @@ class Readings:
         if found.v is None and found.a is None:
             return steps, np.zeros((count, rows, nv)) if found.q is None else found.q
         by_velocity = np.zeros((count, rows, nv)) if found.v is None else found.v
-        own = 0 if self.window is Window.AFTER else 1
-        first = steps - own
+        own, first = int(self.window is not Window.AFTER), self._before
         if self.window in (Window.BEFORE, Window.AFTER):
             jacobian = chain_mean(motion, by_velocity, first, own)
         else:
@@ -96,6 +147,10 @@ class Readings:
         return States(point.q[steps], motion.velocity[inner], motion.acceleration[inner])
 
 
+def _moved(point: Trajectory, motion: DiscreteMotion) -> Moved:
+    return Moved(point.q, motion.mean, motion.turn_jacobian, motion.velocity, motion.acceleration, motion.rotation)
+
+
 def build_readings(
     sensors: Sequence[Sensor],
     moving: frozenset[str],
@@ -104,6 +159,7 @@ def build_readings(
     samples: Mapping[str, Samples],
     stages: int,
     step: float,
+    kernels: Mapping[str, SensorKernel],
 ) -> tuple[Readings, ...]:
     """Readings of all sensors but the joint torques, which are the dynamics' other side.
 
@@ -114,8 +170,10 @@ def build_readings(
         parameters: layout of theta.
         samples: readings of each sensor by its name.
         stages: N.
+        step: between them [s].
+        kernels: `sensor_kernels`.
     """
-    windows = {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
+    windows = sensor_windows(config)
     readings = []
     for sensor in sensors:
         if sensor.name == TORQUE or sensor.name not in samples:
@@ -129,8 +187,27 @@ def build_readings(
             if isinstance(sensor, LateSensor) and kept.rates is None:
                 kept = with_rates(kept, sensor.kind, step)
             loss = Cauchy(2.0 * np.sqrt(sensor.rows)) if sensor.name in ROBUST else None
-            readings.append(Readings(sensor, window, kept, parameters.sensors[sensor.name], loss))
+            columns, kernel = parameters.sensors[sensor.name], kernels.get(sensor.name)
+            readings.append(Readings(sensor, window, kept, columns, loss, kernel))
     return tuple(readings)
+
+
+def sensor_windows(config: SensorsConfig) -> dict[str, Window]:
+    """Part of the signal in a sample, by sensor."""
+    return {name: Window(channel.window) for name, channel in sensor_configs(config).items()}
+
+
+def sensor_kernels(
+    sensors: Sequence[Sensor], config: SensorsConfig, step: float, implementation: str
+) -> dict[str, SensorKernel]:
+    """Kernels of the sensors' rows, of those that have one."""
+    windows = sensor_windows(config)
+    found = {
+        sensor.name: compiled_sensor(sensor, windows[sensor.name], step, implementation)
+        for sensor in sensors
+        if sensor.name != TORQUE
+    }
+    return {name: kernel for name, kernel in found.items() if kernel is not None}
 
 
 def follow_late_streams(

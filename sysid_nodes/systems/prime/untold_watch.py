@@ -152,9 +152,9 @@ class UntoldWatch:
 
 def _leaving(problem: PrimeProblem, point: Trajectory, count: int) -> tuple[PrimeProblem, Trajectory]:
     """The problem with the readings that leave with the first stages alone, and all stages that these are about."""
-    readings = tuple(replace(one, samples=one.samples.between(0, count + 1)) for one in problem.readings)
-    head = slice(count + 2)
-    return replace(problem, readings=readings), Trajectory(point.q[head], point.w[head], point.theta)
+    kept = slice(count + 2)
+    head = Trajectory(point.q[kept], point.w[kept], point.theta)
+    return replace(problem, readings=tuple(one.between(count + 1, point, head) for one in problem.readings)), head
 
 
 def _conclude(problem: PrimeProblem, arrival: Arrival) -> Carried:

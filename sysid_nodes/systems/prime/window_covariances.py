@@ -110,11 +110,11 @@ class WindowCovariances:
     def _look(self, solved: Improved, factor: Factor, found: Posterior) -> None:
         """Covariances by the residuals' noise, of the parameters and of a stage that is told next."""
         window = solved.problem, solved.blocks, solved.linearised, factor
-        known = found.stage_parameter, found.parameter
-        self._parameter, _ = noisy_covariance(*window, known, self.variances, whole=len(found.parameter))
-        stage = max(len(found.stage) - _TOLD, 0)
+        stage, count = max(len(found.stage) - _TOLD, 0), len(found.parameter)
+        parts = zip((found.stage_parameter, found.parameter), factor.covariances_with(stage), strict=True)
+        known = tuple(np.concatenate(pair, axis=-1) for pair in parts)
         lasting = self._observed.with_lasting_sliding(self.variances, solved.blocks)
-        _, spread = noisy_covariance(*window, factor.covariances_with(stage), lasting, whole=0)
+        self._parameter, spread = noisy_covariance(*window, known, self.variances, whole=count, lasting=lasting)
         self.ratio = spread / np.diag(found.stage[stage])
 
     def _settled_stages(self, times: Array) -> slice:

@@ -112,6 +112,18 @@ def test_residuals_of_a_settled_point_are_those_of_its_numbers() -> None:
     assert np.abs(problem.with_smoothing(1e-2).residuals(settled)[1] - kept[1]).max() > 1e-3
 
 
+def test_firm_rows_are_firm_at_once() -> None:
+    """At constants asked for before, too, compiled as in NumPy."""
+    compiled, reference, point = both("go2", "coulomb", 0.05)
+    firmness = np.full((STAGES - 2, compiled.model.base.contacts, 2), 0.3)
+    before = compiled.residuals(point)[1]
+    after, wanted = (
+        replace(problem, inner=problem.inner.firm(firmness)).residuals(point)[1] for problem in (compiled, reference)
+    )
+    np.testing.assert_allclose(after, wanted, rtol=1e-9, atol=1e-10 * (1.0 + np.abs(wanted).max()))
+    assert np.abs(after - before).max() > 1e-3
+
+
 @pytest.mark.parametrize("implementation", [0, 1])
 def test_weighed_rows_weigh_at_once(implementation: int) -> None:
     """The rows of base and joints are so much larger, at constants asked for before, too.

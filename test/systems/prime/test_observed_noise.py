@@ -27,7 +27,7 @@ from sysid_nodes.systems.prime.full_information import estimate_motion, solve_by
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.log_weights import weigh_readings
 from sysid_nodes.systems.prime.noise_variances import ObservedVariances, near_contact_change, observed_variances
-from sysid_nodes.systems.prime.observed_noise import observed_covariances
+from sysid_nodes.systems.prime.observed_noise import noisy_covariance, observed_covariances
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
 from sysid_nodes.systems.prime.trajectory import Trajectory
 
@@ -287,6 +287,28 @@ def test_sliding_that_lasts_counts_more_in_a_window(trot: Trot) -> None:
     assert ratio[:, along].min() > 10.0
     ratio[:, along] = 1.0
     np.testing.assert_allclose(ratio, 1.0)
+
+
+def test_parameters_and_stages_by_variances_of_their_own(trot: Trot) -> None:
+    """One pass over the rows gives what two give, each by its own."""
+    problem, blocks, _, _ = trot.residuals()
+    factor, point = factorise(assemble(blocks, problem.layout), 0.0), trot.solved.point
+    assert factor is not None
+    found = covariances(factor)
+    assert found is not None
+    alone, count = (found.stage_parameter, found.parameter), len(found.parameter)
+    stage = factor.covariances_with(problem.stages // 2)
+    both = tuple(np.concatenate(pair, axis=-1) for pair in zip(alone, stage, strict=True))
+    ones, more = ([np.full(group.residual.shape, by) for group in blocks] for by in (1.0, 2.0))
+
+    def noisy(known: tuple[Array, ...], variances: Sequence[Array], whole: int) -> tuple[Array, Array]:
+        return noisy_covariance(problem, blocks, point, factor, known, variances, whole=whole)
+
+    parameter, spread = noisy_covariance(problem, blocks, point, factor, both, ones, whole=count, lasting=more)
+    # To rounding of products of another width.
+    np.testing.assert_allclose(parameter, noisy(alone, ones, count)[0], rtol=1e-9, atol=1e-12 * np.abs(parameter).max())
+    np.testing.assert_allclose(spread, noisy(stage, more, 0)[1], rtol=1e-9)
+    assert (spread > 1.1 * noisy(stage, ones, 0)[1]).all()
 
 
 def test_noise_in_a_log_is_that_of_the_time(trot: Trot, monkeypatch: pytest.MonkeyPatch) -> None:
