@@ -111,7 +111,7 @@ class LateSensor:
         if found.reading is None or samples.rates is None:
             slope = np.zeros((*found.residual.shape, 1))
         else:
-            slope = found.reading @ _changes(samples.rates, parameters[-1])[1][:, :, None]
+            slope = found.reading @ changes(samples.rates, parameters[-1])[1][:, :, None]
         by = slope if found.parameters is None else np.concatenate([found.parameters, slope], axis=2)
         return replace(found, parameters=by)
 
@@ -120,7 +120,7 @@ def advance(samples: Samples, kind: ValueKind, by: float) -> Samples:
     """Readings as they would have been a time [s] later; without rates, as they are."""
     if samples.rates is None:
         return samples
-    moved = _changes(samples.rates, by)[0]
+    moved = changes(samples.rates, by)[0]
     split = samples.values.shape[1] - (0 if kind is ValueKind.VECTOR else 4)
     places, turns = samples.values[:, :split] + moved[:, :split], samples.values[:, split:]
     if kind is not ValueKind.VECTOR:
@@ -128,7 +128,7 @@ def advance(samples: Samples, kind: ValueKind, by: float) -> Samples:
     return replace(samples, values=np.concatenate([places, turns], axis=1))
 
 
-def _changes(rates: Array, by: float) -> tuple[Array, Array]:
+def changes(rates: Array, by: float) -> tuple[Array, Array]:
     """(K, d) by which readings change in a time [s], and its derivative by that."""
     orders = _ORDERS[: rates.shape[1]]
     terms = by ** (orders - 1) / _FACTORIALS[: len(orders)]
