@@ -110,7 +110,7 @@ class JointTorque:
         return (self.gains(parameters) * states.require("tau", self.name) - samples.values) * self.scale(samples)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
-        """The residual and its Jacobian with respect to tau, to the gains and, at one size of noise, to the readings."""
+        """The residual and its Jacobian with respect to tau, gains and, at one size of noise, readings."""
         scale, residual = self.scale(samples), self.residual(samples, states, parameters)
         by_tau, by_gain = (scale * self.gains(parameters))[:, :, None] * np.eye(self.rows), None
         if self.parameters:

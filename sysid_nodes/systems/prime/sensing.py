@@ -184,8 +184,7 @@ LINEAR = ("joint_position", "joint_velocity")
 def _samples_between(samples: Samples, first: int, last: int) -> Samples:
     """Usable samples at steps first..last."""
     kept = (samples.steps >= first) & (samples.steps <= last) & samples.usable
-    rates = None if samples.rates is None else samples.rates[kept]
-    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept], rates)
+    return samples.take(kept)
 
 
 def moving_sensors(robot: Robot, sensors: Sequence[Sensor]) -> frozenset[str]:
