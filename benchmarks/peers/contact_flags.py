@@ -34,7 +34,6 @@ from sysid_nodes.systems.prime import Model
 from sysid_nodes.systems.prime.dynamics import DynamicsRows
 from sysid_nodes.systems.prime.initialisation import initial_configurations
 from sysid_nodes.systems.prime.problem import PrimeProblem, build_problem, first_arrival
-from sysid_nodes.systems.prime.sensing import torque_rows
 from sysid_nodes.systems.prime.trajectory import Evaluated, Trajectory
 
 Array = npt.NDArray[np.float64]
@@ -56,9 +55,7 @@ def estimate(model: Model, log: AlignedLog, *, height: float = HEIGHT) -> PeerEs
     q = initial_configurations(model, log.steps.samples, stages)
     inner = build_problem(model, log.steps.samples, stages, first_arrival(model, q[0]))
     active = contact_flags(model, q, height)
-    torque, scale = torque_rows(model.robot, model.sensors, log.steps.samples, stages)
-    dynamics = DynamicsRows(model.base, model.parameters, model.config.process, torque, scale)
-    problem = _FlaggedProblem(inner, dynamics, active)
+    problem = _FlaggedProblem(inner, inner.inner.dynamics, active)
     result = solve(problem, problem.start(q), model.config.iteration.solver(), clock=time.perf_counter)
     force = np.full((stages, model.base.contacts, 3), np.nan)
     force[1:-1] = problem.force(result.point)

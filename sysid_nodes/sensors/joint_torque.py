@@ -12,18 +12,26 @@ from sysid_nodes.data.config import option
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.kinds import joint_kinds
+from sysid_nodes.sensors.late import LateConfig
 from sysid_nodes.sensors.sensor import Array, Linearisation, States, StaticParameter
-from sysid_nodes.signals.channel_config import WINDOWS, ChannelConfig, ValueKind, Window
+from sysid_nodes.signals.channel_config import WINDOWS, ValueKind, Window
 from sysid_nodes.signals.samples import Samples
 
 
 @dataclass(frozen=True)
-class JointTorqueConfig(ChannelConfig):
+class JointTorqueConfig(LateConfig):
     """Joint torques; the three kinds of noise add as independent ones."""
 
     largest: float = option(500.0, "a reading with a larger component is garbage", unit="N m", minimum=0.0)
     averaged: bool = option(
         True, "whether a reading is the mean since the reading before it, not the value at its stamp"
+    )
+    delay_sigma: float = option(
+        2e-3,
+        "prior standard deviation of an error of the delay against the encoders', as of a filtered current or a mean"
+        " that is stamped at its end, which is then estimated; 0: exact",
+        unit="s",
+        minimum=0.0,
     )
     window: str = option(Window.AROUND.value, "part of the signal that a step takes", choices=WINDOWS)
     sigma: float = option(0.1, "standard deviation, the same for all joints", unit="N m", minimum=1e-9)
@@ -102,12 +110,12 @@ class JointTorque:
         return (self.gains(parameters) * states.require("tau", self.name) - samples.values) * self.scale(samples)
 
     def linearise(self, samples: Samples, states: States, parameters: Array) -> Linearisation:
-        """The residual and its Jacobian with respect to tau and to the gains."""
+        """The residual and its Jacobian with respect to tau, gains and, at one size of noise, readings."""
         scale, residual = self.scale(samples), self.residual(samples, states, parameters)
         by_tau, by_gain = (scale * self.gains(parameters))[:, :, None] * np.eye(self.rows), None
         if self.parameters:
             by_gain = (scale * states.require("tau", self.name))[:, :, None] * self.shares
-        return Linearisation(residual, tau=by_tau, parameters=by_gain)
+        return Linearisation(residual, tau=by_tau, parameters=by_gain, reading=-scale[:, :, None] * np.eye(self.rows))
 
 
 def joint_torque(robot: Robot, config: JointTorqueConfig) -> JointTorque:

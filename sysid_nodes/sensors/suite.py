@@ -28,7 +28,7 @@ from sysid_nodes.sensors.messages import read_imu, read_joint_state, read_odomet
 from sysid_nodes.sensors.mocap_pose import MocapPoseConfig, mocap_pose
 from sysid_nodes.sensors.sensor import Array, Sensor
 from sysid_nodes.signals.channel import ChannelSpec
-from sysid_nodes.signals.channel_config import ChannelConfig
+from sysid_nodes.signals.channel_config import ChannelConfig, ValueKind
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,11 @@ def _in_its_time(sensor: Sensor, config: ChannelConfig) -> Sensor:
 def channel_specs(sensors: Sequence[Sensor], config: SensorsConfig) -> dict[str, ChannelSpec]:
     """The streams that an aligner has to put on the grid for these sensors, by name."""
     configs = sensor_configs(config)
-    return {sensor.name: ChannelSpec(configs[sensor.name], sensor.width, sensor.kind) for sensor in sensors}
+    late = {sensor.name: isinstance(sensor, LateSensor) and sensor.kind is ValueKind.VECTOR for sensor in sensors}
+    return {
+        sensor.name: ChannelSpec(configs[sensor.name], sensor.width, sensor.kind, late[sensor.name])
+        for sensor in sensors
+    }
 
 
 @dataclass(frozen=True)

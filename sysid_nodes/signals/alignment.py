@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -228,4 +228,7 @@ class Aligner:
                 np.array([reading.value for _, reading in found]).reshape(-1, spec.width),
                 np.array([reading.weight for _, reading in found]),
             )
+            if spec.halves:
+                halves = np.array([reading.half for _, reading in found]).reshape(-1, spec.width)
+                samples[name] = replace(samples[name], halves=halves)
         return AlignedSteps(steps[0][0], steps[0][1], np.array([entry[2] for entry in steps]), samples)

@@ -31,11 +31,13 @@ class ChannelSpec(NamedTuple):
         config: what is assumed of it.
         width: numbers in a reading.
         kind: what they are.
+        halves: whether they are wanted half a step before a step as well.
     """
 
     config: ChannelConfig
     width: int
     kind: ValueKind = ValueKind.VECTOR
+    halves: bool = False
 
 
 class Reading(NamedTuple):
@@ -44,10 +46,12 @@ class Reading(NamedTuple):
     Attributes:
         value: (d,).
         weight: factor on 1/sigma of a single reading.
+        half: (d,) value half a step before, NaN where readings do not cover it; None where it is not wanted.
     """
 
     value: Array
     weight: float
+    half: Array | None = None
 
 
 class Channel:
@@ -69,7 +73,7 @@ class Channel:
 
     def __init__(self, name: str, spec: ChannelSpec, dt: float) -> None:
         self.config, self._width, self._kind, self._dt = spec.config, spec.width, spec.kind, dt
-        self._window = Window(spec.config.window)
+        self._window, self._halves = Window(spec.config.window), spec.halves
         if spec.kind is not ValueKind.VECTOR and self._window is not Window.POINT:
             raise ConfigError(
                 f"stream '{name}' holds rotations: its window must be 'point', not '{self._window.value}'"
@@ -120,23 +124,31 @@ class Channel:
 
     def forget(self, before: float) -> None:
         """Drops readings that no step from a time on [s] can need; the last one before it stays."""
-        keep = bisect_left(self._stamps, before - ROUNDING) - 1
+        keep = bisect_left(self._stamps, before - ROUNDING - 0.5 * self._dt * self._halves) - 1
         if keep > 0:
             del self._stamps[:keep], self._values[:keep]
 
     def at(self, time: float) -> Reading | None:
         """The value at a step [s], None where the readings do not cover it."""
-        if not self._stamps:
-            return None
-        config, stamps = self.config, self._stamps
-        mean = window_mean(stamps, time, self._dt, self._window, config.max_gap, averaged=config.averaged)
+        mean = self._window_mean(time)
         if mean is None:
             return None
-        values = self._values[mean.first : mean.first + len(mean.weights)]
-        spacing = (stamps[mean.first + len(values) - 1] - stamps[mean.first]) / max(len(values) - 1, 1)
-        return Reading(self._mean(mean, values), self._weight(mean, spacing))
+        last = mean.first + len(mean.weights) - 1
+        spacing = (self._stamps[last] - self._stamps[mean.first]) / max(len(mean.weights) - 1, 1)
+        half = None
+        if self._halves:
+            before = self._window_mean(time - 0.5 * self._dt)
+            half = np.full(self._width, np.nan) if before is None else self._mean(before)
+        return Reading(self._mean(mean), self._weight(mean, spacing), half)
 
-    def _mean(self, mean: Mean, values: list[Array]) -> Array:
+    def _window_mean(self, time: float) -> Mean | None:
+        if not self._stamps:
+            return None
+        gap, averaged = self.config.max_gap, self.config.averaged
+        return window_mean(self._stamps, time, self._dt, self._window, gap, averaged=averaged)
+
+    def _mean(self, mean: Mean) -> Array:
+        values = self._values[mean.first : mean.first + len(mean.weights)]
         if len(values) == 1:
             return values[0]
         if self._kind is ValueKind.VECTOR:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +25,14 @@ class Samples:
             information, so that none is counted twice.
         rates: (K, r, d) first r derivatives of the readings by time, three for an orientation's four, or None where
             none was asked for.
+        halves: (K, d) readings as they were half a step before, NaN where there is none; None where none was asked for.
     """
 
     steps: Indices
     values: Array
     weights: Array
     rates: Array | None = None
+    halves: Array | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -43,12 +45,16 @@ class Samples:
     def between(self, first: int, stop: int) -> Samples:
         """Those of steps first..stop-1, with indices that start at zero."""
         i, j = np.searchsorted(self.steps, (first, stop))
-        rates = None if self.rates is None else self.rates[i:j]
-        return Samples(self.steps[i:j] - first, self.values[i:j], self.weights[i:j], rates)
+        return self.take(slice(i, j)).shift(-first)
+
+    def take(self, chosen: slice | Indices | npt.NDArray[np.bool_]) -> Samples:
+        """Some of them."""
+        rates, halves = (None if more is None else more[chosen] for more in (self.rates, self.halves))
+        return Samples(self.steps[chosen], self.values[chosen], self.weights[chosen], rates, halves)
 
     def shift(self, by: int) -> Samples:
         """A copy with indices raised by a number of steps."""
-        return Samples(self.steps + by, self.values, self.weights, self.rates)
+        return replace(self, steps=self.steps + by)
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,10 @@ class AlignedSteps:
 
 def join(parts: Sequence[Samples], width: int) -> Samples:
     """Samples of one stream one after the other, without rates; without parts, an empty one of that width."""
+    halves = [part.halves for part in parts if part.halves is not None]
     return Samples(
         np.concatenate([np.zeros(0, dtype=np.int64), *(part.steps for part in parts)]),
         np.concatenate([np.zeros((0, width)), *(part.values for part in parts)]),
         np.concatenate([np.zeros(0), *(part.weights for part in parts)]),
+        halves=np.concatenate(halves) if halves and len(halves) == len(parts) else None,
     )

@@ -200,9 +200,9 @@ def test_registry_configuration_and_streams_agree(go2: Robot) -> None:
     count = sum(len(entry.mean) for sensor in sensors for entry in sensor.parameters)
     assert len(layout.names) == len(layout.units) == len(layout.mean) == len(layout.sigma) == count
     assert layout.columns["joint_position"] == slice(0, 12)
-    assert layout.columns["joint_torque"] == slice(12, 16)  # hip, thigh, calf, and all of them
+    assert layout.columns["joint_torque"] == slice(12, 17)  # hip, thigh, calf, and all of them, delay
     known = from_flat(SensorsConfig, {"joint_position.offset_sigma": 0.0, "joint_torque.gain_sigma": 0.0})
-    assert len(parameter_layout(build_sensors(go2, known)).names) == 10 + 4  # delays
+    assert len(parameter_layout(build_sensors(go2, known)).names) == 10 + 5  # delays
     few = build_sensors(go2, from_flat(SensorsConfig, {"mocap_pose.enabled": False, "gyroscope.estimate_bias": False}))
     assert "mocap_pose" not in [sensor.name for sensor in few]
     # Every sensor's stream is one that an aligner accepts.

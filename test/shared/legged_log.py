@@ -12,9 +12,8 @@ import numpy.typing as npt
 from sysid_nodes.data.config import from_flat
 from sysid_nodes.data.joint_order import JointOrder
 from sysid_nodes.robots import Robot
-from sysid_nodes.sensors import build_sensors, sensor_configs
+from sysid_nodes.sensors import SensorsConfig, build_sensors, channel_specs, sensor_configs
 from sysid_nodes.signals.alignment import Aligner, GridConfig
-from sysid_nodes.signals.channel import ChannelSpec
 from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import (
     Fault,
@@ -43,7 +42,8 @@ KNOWN = {
     "process.armature": 0.0,
     **{
         f"sensors.{name}.delay_sigma": 0.0
-        for name in ("gyroscope", "accelerometer", "imu_orientation", "mocap_pose", "base_velocity")
+        for name in sensor_configs(SensorsConfig())
+        if name not in ("joint_position", "joint_velocity")
     },
 }
 """Options for a robot, a ground and clocks that are as described. What they cost otherwise: benchmarks.prime_world."""
@@ -70,9 +70,10 @@ class LeggedLog:
     force: Array
 
 
-def simulated_config() -> PrimeConfig:
-    """Defaults, for a robot whose drives, joints and links are known: the simulated one is as described."""
-    return from_flat(PrimeConfig, KNOWN)
+def simulated_config(**options: float) -> PrimeConfig:
+    """Defaults, for a robot whose drives, joints and links are known: the simulated one is as described; and options by
+    dotted name."""
+    return from_flat(PrimeConfig, KNOWN | options)
 
 
 def push(aligner: Aligner, robot: Robot, reading: Reading) -> None:
@@ -104,9 +105,7 @@ def simulate(
     estimator = estimator or simulated_config()
     sim = LeggedRobotSim(config, np.random.default_rng(seed), start=_START, faults=faults)
     sensors = build_sensors(sim.robot, estimator.sensors)
-    configs = sensor_configs(estimator.sensors)
-    specs = {sensor.name: ChannelSpec(configs[sensor.name], sensor.width, sensor.kind) for sensor in sensors}
-    aligner = Aligner(specs, GridConfig(dt=estimator.step))
+    aligner = Aligner(channel_specs(sensors, estimator.sensors), GridConfig(dt=estimator.step))
     for reading in sim.run(skip + duration):
         if reading.stamp < _START + skip:
             continue

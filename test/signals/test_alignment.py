@@ -90,6 +90,19 @@ def test_values_are_the_signals_at_the_steps() -> None:
     assert aligner.findings() == []
 
 
+def test_halves_are_the_signals_half_a_step_before() -> None:
+    """Readings that only they need are kept for them; without a triangle before the first reading they are NaN."""
+    channels = CHANNELS | {"torque": CHANNELS["torque"]._replace(halves=True)}
+    aligner, parts = Aligner(channels, GRID), []
+    for message in messages():
+        feed(aligner, [message])
+        parts += [steps.samples["torque"].shift(steps.first) for steps in aligner.take()]
+    torque = join(parts, 1)
+    assert torque.halves is not None
+    np.testing.assert_array_equal(np.isnan(torque.halves[:, 0]), torque.steps == 1)
+    np.testing.assert_allclose(torque.halves[1:, 0], 2.0 * (0.01 * torque.steps[1:] - 0.005), atol=5e-6)
+
+
 def test_weights_count_no_reading_twice() -> None:
     (steps,) = feed(Aligner(CHANNELS, GRID), messages()).take()
     # Step and reading coincide: one reading. A triangle over ten readings takes five, those that fall to its step.

@@ -35,7 +35,7 @@ _RELINEARISED = 0.5
 _LOG_CHOLESKY = 10
 """Constants of an identified body, the logarithm of its mass first: their prior says next to nothing."""
 
-_DRIVES = ("links.", "joint.", "joint_torque.")
+_DRIVES = ("links.", "joint.", "joint_torque.gain")
 """Constants that, with the bodies' masses, forces are measured by, and that stay the same.
 
 Ground, feet and encoders are not looked at: ground gives way, and what a late stream says is put down to them. Nor is

@@ -25,6 +25,7 @@ from sysid_nodes.models.floating_base import (
 )
 from sysid_nodes.models.friction import direction
 from sysid_nodes.models.rotations import skew
+from sysid_nodes.sensors.late import changes
 from sysid_nodes.solvers.trajectory_least_squares import Blocks
 from sysid_nodes.systems.prime.config import ProcessConfig
 from sysid_nodes.systems.prime.contacts import ContactLaw
@@ -54,16 +55,25 @@ class DynamicsRows:
         process: disturbances.
         torque: (K, n) measured joint torques, of any value where there is none.
         torque_scale: (K, n) 1/sigma of the measured torques, zero where there is none.
+        rates: (K, r, n) first derivatives of the torques by time; r is zero where they are in time.
 
     Attributes:
-        torque: (K, n) as given; after `at` without the drives' gains.
+        torque: (K, n) as given; after `at` in time and without the drives' gains.
+        late: (K, n) after `at`, the torques' derivative by their delay.
         scale: (K, nv) whitening of all rows.
     """
 
     def __init__(
-        self, robot: FloatingBase, parameters: Parameters, process: ProcessConfig, torque: Array, torque_scale: Array
+        self,
+        robot: FloatingBase,
+        parameters: Parameters,
+        process: ProcessConfig,
+        torque: Array,
+        torque_scale: Array,
+        rates: Array,
     ) -> None:
-        self._robot, self._parameters, self.torque = robot, parameters, torque
+        self._robot, self._parameters, self.torque, self._rates = robot, parameters, torque, rates
+        self.late = np.zeros_like(torque)
         base = 1.0 / np.sqrt(process_variance(process) + outside_variance(process))
         joints = torque_scale / np.sqrt(1.0 + (process.torque * torque_scale) ** 2)
         self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
@@ -71,7 +81,8 @@ class DynamicsRows:
     def after(self, first: int) -> DynamicsRows:
         """The rows of the inner stages that follow stage `first`."""
         part = copy(self)
-        part.torque, part.scale = self.torque[first:], self.scale[first:]
+        part.torque, part.late, part.scale = self.torque[first:], self.late[first:], self.scale[first:]
+        part._rates = self._rates[first:]
         return part
 
     @property
@@ -98,12 +109,19 @@ class DynamicsRows:
         moved.scale = self.scale.copy()
         moved.scale[:, :6] /= self._parameters.mass_ratio(theta)
         factor = self._parameters.gain_factor(theta)
-        moved.torque = self.torque / factor
+        by, slope = changes(self._rates, float(theta[self._parameters.torque_delay].sum()))
+        moved.torque, moved.late = (self.torque + by) / factor, slope / factor
         moved.scale[:, 6:] *= factor
         return moved
 
+    def delay_columns(self, part: slice = slice(None)) -> Array:
+        """(B, n, d) derivative of the joints' whitened rows by the torques' delay, if there is one, of rows `at` it."""
+        delays = self._parameters.torque_delay
+        slope = -self.scale[part, 6:] * self.late[part]
+        return np.broadcast_to(slope[:, :, None], (*slope.shape, delays.stop - delays.start))
+
     def constant_columns(self, point: Trajectory, at: Evaluated, residual: Array) -> Array:
-        """(K, nv, p) derivative of the whitened residual (K, nv) by gains, friction, armature and the links' masses.
+        """(K, nv, p) derivative of the whitened residual (K, nv) by drives, their delay and the links' masses.
 
         For rows that are `at` a point.
         """
@@ -118,6 +136,7 @@ class DynamicsRows:
             turned = parameters.rotor_slope(self._robot.motor.armature) * motion.acceleration[:, 6:]
             moved = np.stack([direction(speed, REST) * limits, speed * limits, turned], axis=2)
             out[:, 6:, parameters.drives] = self.scale[:, 6:, None] * moved
+        out[:, 6:, parameters.torque_delay] = self.delay_columns()
         for column in range(parameters.masses.start, parameters.masses.stop):
             none = np.zeros_like(at.force)
             arguments = np.ascontiguousarray(point.q[1:-1]), motion.velocity, motion.acceleration

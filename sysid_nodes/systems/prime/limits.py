@@ -88,7 +88,7 @@ class Limits:
         return np.asarray(np.where(np.isfinite(self.torque), z - np.clip(z, -1.0 / _TORQUE, 1.0 / _TORQUE), 0.0))
 
     def torque_blocks(self, rows: DynamicsRows, dynamics: Blocks, parameters: Parameters) -> Blocks:
-        """The same with derivatives, of the dynamics' blocks; what a motor gives does not change with its gain."""
+        """The same with derivatives, of the dynamics' blocks; what a motor gives is not what is read of it."""
         part = slice(int(dynamics.first[0]), int(dynamics.first[-1]) + 1)
         residual = self.torque_residual(rows, dynamics.residual, part)
         active = residual != 0.0
@@ -97,7 +97,7 @@ class Limits:
         )
         assert dynamics.parameter_jacobian is not None and dynamics.local_jacobian is not None
         by_parameter = dynamics.parameter_jacobian[:, 6:] * per_row[:, :, None]
-        by_parameter[:, :, parameters.gains] = 0.0
+        by_parameter[:, :, parameters.gains] = by_parameter[:, :, parameters.torque_delay] = 0.0
         return Blocks(
             dynamics.first,
             residual,

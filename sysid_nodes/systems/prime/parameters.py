@@ -17,7 +17,7 @@ from sysid_nodes.data import inertia
 from sysid_nodes.robots import Robot
 from sysid_nodes.sensors import Sensor, parameter_layout
 from sysid_nodes.sensors.joint_torque import JointTorque
-from sysid_nodes.sensors.late import DELAY
+from sysid_nodes.sensors.late import DELAY, LateSensor
 from sysid_nodes.systems.prime.config import InertiaConfig, PrimeConfig
 from sysid_nodes.systems.prime.contacts import kept_share
 from sysid_nodes.systems.prime.remembered import remember_last
@@ -72,6 +72,7 @@ class Parameters:
     step: float
     foot: npt.NDArray[np.int64]
     shares: Array
+    late_torque: int
     sensors: dict[str, slice]
     names: tuple[str, ...]
     units: tuple[str, ...]
@@ -91,7 +92,13 @@ class Parameters:
     @property
     def gains(self) -> slice:
         """Columns of the drives' gains, one for each kind of joint and a common one; empty where they are exact."""
-        return self.sensors.get(TORQUE, slice(0, 0))
+        own = self.sensors.get(TORQUE, slice(0, 0))
+        return slice(own.start, own.stop - self.late_torque)
+
+    @property
+    def torque_delay(self) -> slice:
+        """Column of the error of the torques' delay; empty where they are in time."""
+        return slice(self.gains.stop, self.gains.stop + self.late_torque)
 
     @property
     def delays(self) -> npt.NDArray[np.intp]:
@@ -304,6 +311,8 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         spans.append(slice(first, last))
         first = last
     more = [entry for group in groups for entry in group if entry.sigma > 0.0]
+    drives = [sensor for sensor in sensors if sensor.name == TORQUE]
+    torque = next((sensor.inner if isinstance(sensor, LateSensor) else sensor for sensor in drives), None)
     limits = np.where(np.isfinite(robot.limits.torque), robot.limits.torque, 0.0)
     eta = [inertia.parameters_to_log_cholesky(nominal[body]) for body in bodies]
     names = [f"{link}.{part}" for link in links for part in _LOG_CHOLESKY]
@@ -322,7 +331,8 @@ def build_parameters(robot: Robot, sensors: tuple[Sensor, ...], config: PrimeCon
         friction=spans[7],
         step=config.step,
         foot=np.array([carriers.index(point.joint) for point in robot.contacts], dtype=np.int64),
-        shares=next((sensor.shares for sensor in sensors if isinstance(sensor, JointTorque)), np.zeros((robot.n, 0))),
+        shares=torque.shares if isinstance(torque, JointTorque) else np.zeros((robot.n, 0)),
+        late_torque=int(any(isinstance(sensor, LateSensor) for sensor in drives)),
         sensors={name: slice(first + part.start, first + part.stop) for name, part in own.columns.items()},
         names=(*names, *(name for entry in more for name in entry.names), *own.names),
         units=(*_UNITS * len(links), *(entry.unit for entry in more for _ in entry.names), *own.units),

@@ -306,8 +306,8 @@ def build_problem(model: Model, samples: Mapping[str, Samples], stages: int, arr
     if stages < 3:
         raise SamplesError(f"motion estimation needs at least 3 stages, got {stages}")
     config = model.config
-    torque, scale = torque_rows(model.robot, model.sensors, samples, stages)
-    dynamics = DynamicsRows(model.base, model.parameters, config.process, torque, scale)
+    read = torque_rows(model.robot, model.sensors, samples, stages, config.step)
+    dynamics = DynamicsRows(model.base, model.parameters, config.process, *read)
     constants = model.base, model.parameters, dynamics, np.ones((stages - 2, model.base.contacts, 2))
     inner = ReferenceRows(*constants) if model.kernel is None else CompiledRows(model.kernel, *constants)
     return PrimeProblem(

@@ -222,24 +222,31 @@ def follow_late_streams(
 
 
 def torque_rows(
-    robot: Robot, sensors: Sequence[Sensor], samples: Mapping[str, Samples], stages: int
-) -> tuple[Array, Array]:
-    """Measured torques (K, n) at the K = stages - 2 inner stages and 1/sigma of each, by a drive without gain error.
+    robot: Robot, sensors: Sequence[Sensor], samples: Mapping[str, Samples], stages: int, step: float
+) -> tuple[Array, Array, Array]:
+    """Measured torques (K, n) at the K = stages - 2 inner stages, 1/sigma of each, by a drive without gain error, and
+    their first derivatives by time (K, r, n), none where they are not late.
 
     A stage without a reading has zero torque, give or take the motors' limits: little, but with it a stage that only a
     slower stream has reached does not leave the whole log undetermined. Without any reading the scale is zero.
     """
     torque, scale = np.zeros((2, max(stages - 2, 0), robot.n))
+    rates = np.zeros((len(torque), 0, robot.n))
     for sensor in sensors:
         if sensor.name == TORQUE and TORQUE in samples:
             kept = _samples_between(samples[TORQUE], 1, stages - 2)
+            if isinstance(sensor, LateSensor) and kept.rates is None:
+                kept = with_rates(kept, sensor.kind, step)
             rest = _states_at_rest(robot, len(kept))
             found = sensor.linearise(kept, rest, np.zeros(_prior_mean(sensor).shape))
             if len(kept):
                 scale[:] = 1.0 / robot.limits.torque
             torque[kept.steps - 1] = kept.values
             scale[kept.steps - 1] = np.diagonal(np.asarray(found.tau), axis1=1, axis2=2)
-    return torque, scale
+            if kept.rates is not None:
+                rates = np.zeros((len(torque), *kept.rates.shape[1:]))
+                rates[kept.steps - 1] = kept.rates
+    return torque, scale, rates
 
 
 ROBUST = ("mocap_pose",)
@@ -254,8 +261,7 @@ LINEAR = ("joint_position", "joint_velocity")
 def _samples_between(samples: Samples, first: int, last: int) -> Samples:
     """Usable samples at steps first..last."""
     kept = (samples.steps >= first) & (samples.steps <= last) & samples.usable
-    rates = None if samples.rates is None else samples.rates[kept]
-    return Samples(samples.steps[kept], samples.values[kept], samples.weights[kept], rates)
+    return samples.take(kept)
 
 
 def moving_sensors(robot: Robot, sensors: Sequence[Sensor]) -> frozenset[str]:
