@@ -53,9 +53,8 @@ def estimate_motion(
     what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
     noise that the residuals show (observed_noise.py), without what limits of joints and motors tell (limits.py).
     Residuals larger than the stated noise make the result DOUBTFUL, and what they show of effects that the model leaves
-    out is named (untold.py). A robot that stands still tells nothing of drives,
-    feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
-    are in the covariances all the same.
+    out is named (untold.py). What a robot that stands still does not tell stays at its prior's mean, and is in the
+    covariances all the same (at_rest.py).
 
     Args:
         model: of the robot.

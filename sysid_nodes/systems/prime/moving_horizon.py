@@ -286,7 +286,7 @@ class MovingHorizon:
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
 
-        Drives, feet and links stay at their prior's mean until the base has turned.
+        Drives, links and what else a stand does not tell stay at their prior's mean until the base has turned.
         """
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
