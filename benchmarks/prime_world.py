@@ -208,7 +208,7 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
         ("not told", "mode", "runs", "status", *_PARTS, "silent"),
         (_over_seeds(key, entries) for key, entries in groups.items() if entries),
     )
-    said = [(key, [entry["named"] for entry in entries]) for key, entries in groups.items()]
+    said = [(key, [entry["named"] for entry in entries]) for key, entries in groups.items() if entries]
     if any(any(names) for _, names in said):
         report.section("Effects that were named, the first of a run first")
         words = (Counter(", then ".join(names) or "none" for names in runs) for _, runs in said)
