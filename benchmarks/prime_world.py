@@ -208,6 +208,12 @@ def summarise(report: Report, records: Sequence[tuple[str, Record]]) -> None:
         ("not told", "mode", "runs", "status", *_PARTS, "silent"),
         (_over_seeds(key, entries) for key, entries in groups.items() if entries),
     )
+    said = [(key, [entry["named"] for entry in entries]) for key, entries in groups.items() if entries]
+    if any(any(names) for _, names in said):
+        report.section("Effects that were named, the first of a run first")
+        words = (Counter(", then ".join(names) or "none" for names in runs) for _, runs in said)
+        cells = ("; ".join(f"{count} x {name}" for name, count in counted.items()) for counted in words)
+        report.table(("not told", "mode", "named"), ((*key, cell) for (key, _), cell in zip(said, cells, strict=True)))
     report.section("Runs, without those at random that are GOOD and right")
     head = (
         "not told", "seed", "mode", "status", "mass [kg]", "CoM x [mm]", "CoM y [mm]", "CoM z [mm]", *_INERTIA,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from sysid_nodes.sessions.prime.batch import Gatherer, StreamRecord, solve_batch
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.sessions.prime.horizon import make_horizon
 from sysid_nodes.sessions.prime.session import PrimeSession
+from sysid_nodes.sessions.prime.trust import UNTOLD
 from sysid_nodes.sessions.prime.update import PrimeUpdate
 from sysid_nodes.simulation.legged import (
     ImuReading,
@@ -204,6 +206,7 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         "status": session.whole_status.name,
         "message": session.judgement.sentence,
         "statuses": sorted({update.judgement.status.name for update in updates}),
+        "named": _named(updates),
         "seconds": seconds,
         "raised": raised,
         **_body(made, estimate.bodies[0], raised),
@@ -219,6 +222,12 @@ def judge(world: World, made: Walk, seed: int, mode: str) -> Record:
         },
     }
     return found | _motion(made, updates, config.prime.step)
+
+
+def _named(updates: Sequence[PrimeUpdate]) -> list[str]:
+    """Effects that are left out which findings named, in order."""
+    findings = (finding for update in updates for finding in update.judgement.findings)
+    return list(dict.fromkeys(finding.subject for finding in findings if finding.kind == UNTOLD))
 
 
 def _body(made: Walk, body: BodyEstimate, raised: float) -> Record:

@@ -49,7 +49,12 @@ class PacingConfig:
     patience: float = option(
         2.0, "time between a change of pace and the next one for the better", unit="s", minimum=0.0
     )
-    max_lag: float = option(0.5, "lag behind the newest reading at which data are skipped", unit="s", minimum=0.02)
+    max_lag: float = option(
+        0.5,
+        "lag behind the newest reading at which data are skipped, and beyond which no estimate is told",
+        unit="s",
+        minimum=0.02,
+    )
 
     def __post_init__(self) -> None:
         if self.most_hop < self.hop:
@@ -129,8 +134,16 @@ class Pacer:
         return self._level > 0
 
     @property
+    def late(self) -> bool:
+        """Whether the last solve ended too late for its estimate to be told."""
+        return self._lag > self._config.max_lag
+
+    @property
     def finding(self) -> str:
         """The work that is skipped, in one line; empty for none."""
+        if self.late:
+            most = self._config.max_lag
+            return f"the machine cannot keep up: an estimate that is more than {most:g} s late is not told"
         if self.skipping:
             return "the machine cannot keep up: readings are skipped to catch up"
         if not self.slowed:

@@ -7,6 +7,7 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +64,8 @@ def prime_robot(config: PrimeSessionConfig) -> Robot:
 
 class PrimeSession:
     """Feeds readings to the estimator, at the pace that the machine allows, and judges its estimates.
+
+    An estimate that is later than `pacing.max_lag` when its solve has ended is not told: the motion is lost meanwhile.
 
     Every method is for one thread. The same readings in the same order give the same estimates as long as the machine
     keeps up; when it does not, the judgement says so.
@@ -259,11 +262,13 @@ class PrimeSession:
         lag = max(self.newest + spent - float(estimate.t[-1]), 0.0)
         self.pacer.note_solve(self.newest, spent, lag, usual=self._usual, steps=steps, cut=spare.stopped)
         self._usual = True
-        self.judgement = self._judge(self._step)
-        if self.judgement.status.trusted:
+        self.judgement = judgement = self._judge(self._step)
+        if late := self.pacer.late:  # of the motion alone: what it tells of the constants is kept
+            self.judgement = replace(judgement, status=PrimeStatus.LOST)
+        if judgement.status.trusted:
             self._believe(estimate)
-        extend_stretches(self.stretches, self.judgement, float(estimate.t[-1]))
-        trusted = self.judgement.status.trusted or self.judgement.spares_constants
+        extend_stretches(self.stretches, judgement, float(estimate.t[-1]))
+        trusted = judgement.status.trusted or judgement.spares_constants
         failed = estimate.status is EstimateStatus.FAILED
         if self._memory.note(float(estimate.t[-1]), self._horizon, trusted=trusted, failed=failed):
             self._due, self._usual = 0, False
@@ -273,7 +278,11 @@ class PrimeSession:
         dt = self.config.prime.step
         first = min(max(int(np.searchsorted(estimate.t, self._published + 0.5 * dt)), 1), last)
         self._published = float(estimate.t[last])
-        return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, self.frames)
+        return (
+            None
+            if late
+            else PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, self.frames)
+        )
 
     def _believe(self, estimate: PrimeEstimate) -> None:
         """Keeps an estimate now and then: one of before a fall shows is not touched by it yet."""

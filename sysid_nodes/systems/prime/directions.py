@@ -86,6 +86,8 @@ def directions(problem: PrimeProblem, point: Trajectory, past: Past | None = Non
         point: at which its residuals are; the first stages of it will do for readings of these.
         past: of a window; None for a whole log.
     """
+    whole = past is None
+    past = past or replace(Past.beginning(point), place=point.q[:, :3].mean(axis=0))
     if problem.loaded:
         yield from _torques(problem, point)
         if not problem.model.config.process.asks_outside:
@@ -104,7 +106,7 @@ def directions(problem: PrimeProblem, point: Trajectory, past: Past | None = Non
         elif by is not None and name == "imu_orientation":
             mount[name] = by
         elif by is not None and name == "mocap_pose":
-            yield from _markers(problem, point, readings, by, past)
+            yield from _markers(problem, point, readings, by, past, whole=whole)
     if mount:
         yield Direction("an IMU that is turned on its link", "rad", 3e-3, mount)
 
@@ -134,7 +136,7 @@ def _scale_and_torque(problem: PrimeProblem, point: Trajectory) -> tuple[Array, 
     return rows.scale[: len(point.q) - 2], rows.torque
 
 
-def _forces(problem: PrimeProblem, point: Trajectory, past: Past | None) -> Iterator[Direction]:
+def _forces(problem: PrimeProblem, point: Trajectory, past: Past) -> Iterator[Direction]:
     """Forces on the base along the ground."""
     scale, _ = _scale_and_torque(problem, point)
     turn, place = quaternion_matrix(point.q[1:-1, 3:7]), point.q[1:-1, :2]
@@ -150,9 +152,9 @@ def _forces(problem: PrimeProblem, point: Trajectory, past: Past | None) -> Iter
     own = np.stack([ahead, ahead @ across.T], axis=2)
     yield Direction(STEADY, "N", 0.5, wrench(np.broadcast_to(np.eye(2), own.shape)))
     yield Direction("a force from outside that turns with the base", "N", 0.5, wrench(own))
-    away = place - (place.mean(axis=0) if past is None else past.place[:2])
+    away = place - past.place[:2]
     yield Direction(SPRING, "N/m", 2.0, wrench(-away[:, :, None] * np.eye(2)))
-    for swinging in _swinging(problem, point, Past.beginning(point) if past is None else past):
+    for swinging in _swinging(problem, point, past):
         yield Direction("a load that swings", "kg", 0.05, wrench(swinging))
 
 
@@ -176,7 +178,7 @@ def _swing(rate: float, step: float) -> tuple[Array, Array]:
 
 
 def _markers(
-    problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array, past: Past | None
+    problem: PrimeProblem, point: Trajectory, readings: Readings, by: Array, past: Past, *, whole: bool
 ) -> Iterator[Direction]:
     """Errors of the motion capture, whose residuals (B, m) readings change by (B, m, 6).
 
@@ -184,7 +186,8 @@ def _markers(
         problem, point: as of `directions`.
         readings: of the motion capture.
         by: derivative of its residuals.
-        past: of a window, at whose first stage markers may have moved; None for a whole log.
+        past: of a window, at whose first stage markers may have moved, or of a whole log.
+        whole: whether of a log.
     """
     steps = readings.samples.steps
     turn = quaternion_matrix(point.q[steps, 3:7])
@@ -192,12 +195,12 @@ def _markers(
     def moved(columns: Array) -> Mapping[str, Array]:
         return {readings.sensor.name: by[:, :, :3] @ columns}
 
-    place = point.q[steps, :3] - (point.q[:, :3].mean(axis=0) if past is None else past.place)
+    place = point.q[steps, :3] - past.place
     leans = np.concatenate([-skew(place), turn.swapaxes(1, 2)], axis=1)[:, :, :2]
     yield Direction("a motion capture whose vertical is not gravity's", "rad", 3e-3, {readings.sensor.name: by @ leans})
     if problem.model.config.sensors.mocap_pose.offset_sigma == 0.0:
         yield Direction("markers beside where they are described", "m", 1e-3, moved(turn))
     jumps = np.arange(1, _JUMPS + 1) * problem.stages / (_JUMPS + 1)
-    for jump in jumps if past is None else (-1.0,):
+    for jump in jumps if whole else (-1.0,):
         after = steps > jump
         yield Direction(MOVED, "m", 3e-4, moved(turn * after[:, None, None]))

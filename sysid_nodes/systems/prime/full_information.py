@@ -17,6 +17,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarqua
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import fits
+from sysid_nodes.systems.prime.at_rest import open_covariance
 from sysid_nodes.systems.prime.config import PrimeConfig
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
@@ -52,9 +53,8 @@ def estimate_motion(
     what then does not fit is solved again with patience, and the better of the two counts. Covariances are those of the
     noise that the residuals show (observed_noise.py), without what limits of joints and motors tell (limits.py).
     Residuals larger than the stated noise make the result DOUBTFUL, and what they show of effects that the model leaves
-    out is named (untold.py). A robot that stands still tells nothing of drives,
-    feet and links but noise, which an estimate of them would take for motion: they then stay at their prior's mean, and
-    are in the covariances all the same.
+    out is named (untold.py). What a robot that stands still does not tell stays at its prior's mean, and is in the
+    covariances all the same (at_rest.py).
 
     Args:
         model: of the robot.
@@ -80,13 +80,15 @@ def estimate_motion(
     end = finish(problem, solved, settings)
     problem, blocks, solved, factor = replace(problem, model=model), end.blocks, end.solved, end.factor
     if rests:
-        blocks, factor = problem.tells_no_lag([*blocks[:-1], problem.priors(end.linearised)[1]]), None
+        blocks, factor = [*blocks[:-1], problem.priors(end.linearised)[1]], None
     if problem.limits is not None:
         blocks, factor = without_limits(problem.groups, blocks), None
     told = replace(problem, limits=None)
     found = None
     if end.rest is not None:
         found = observed_covariances(told, blocks, end.linearised, factor=factor, rest=end.rest)
+    if rests and found is not None:
+        found = replace(found, parameter=open_covariance(model.parameters, found.parameter))
     elapsed = clock() - start if clock is not None else 0.0
     residuals = stated_residuals(problem, problem.residuals(solved.point))
     estimate = motion_estimate(

@@ -27,6 +27,7 @@ from sysid_nodes.systems.prime.arrival import (
     next_arrival,
     restart_arrival,
 )
+from sysid_nodes.systems.prime.at_rest import forget_untold, open_covariance
 from sysid_nodes.systems.prime.dead_reckoning import (
     add_place_unseen,
     distance_since_seen,
@@ -102,6 +103,7 @@ class MovingHorizon:
         self._dropped = 0
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
         self._loaded = False  # whether torques have been read since
+        self._rests = False  # whether the robot did throughout the last window
         self._placed = True  # whether something has seen the base's place since the motion began
         self._way = 0.0  # of the first stage since something saw the base's place [m]
         self._covariances = WindowCovariances(self._config.covered)
@@ -205,10 +207,14 @@ class MovingHorizon:
         self._untold.restart()
 
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=last.fits)
+        tells = last.fits and not self._rests
+        problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=tells)
         variances = self._covariances.variances
         arrival = next_arrival(problem, last.blocks, last.linearised, last.factor, count, variances, effects)
-        return None if arrival is None else self._untold.look(problem, arrival, count)
+        if arrival is None:
+            return None
+        arrival = forget_untold(self._model.parameters, arrival) if self._rests else arrival
+        return self._untold.look(problem, arrival, count)
 
     def _let_drift(self, arrival: Arrival | None, last: Improved, count: int) -> Arrival | None:
         """Widens the arrival for the drift during the stages that leave."""
@@ -280,7 +286,7 @@ class MovingHorizon:
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
 
-        Drives, feet and links stay at their prior's mean until the base has turned.
+        Drives, links and what else a stand does not tell stay at their prior's mean until the base has turned.
         """
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
@@ -292,14 +298,17 @@ class MovingHorizon:
         if solved.problem.model is self._model or solved.factor is None:
             return solved
         problem = replace(solved.problem, model=self._model)
-        blocks = problem.tells_no_lag((*solved.blocks[:-1], problem.priors(solved.linearised)[1]))
+        blocks = (*solved.blocks[:-1], problem.priors(solved.linearised)[1])
         return replace(solved, problem=problem, blocks=blocks, factor=factorise(assemble(blocks, problem.layout), 0.0))
 
     def _keep(self, solved: Improved, timer: Timer) -> PrimeEstimate:
         """Remembers a solved window and makes it a result."""
-        rests, solved = solved.problem.model is not self._model, _drop_limits(self._free(solved))
+        self._rests = rests = solved.problem.model is not self._model
+        solved = _drop_limits(self._free(solved))
         result, times = solved.result, self._times
         found = self._covariances.of(solved, times, self._dropped, rests=rests) if solved.finite else None
+        if rests and found is not None:
+            found = replace(found, parameter=open_covariance(self._model.parameters, found.parameter))
         motion = solved.problem.inner.residuals(result.point, solved.problem.law)[2]
         self._turned = np.maximum(self._turned, turning_rms(motion))
         self._loaded = self._loaded or solved.problem.loaded

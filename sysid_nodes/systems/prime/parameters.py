@@ -163,8 +163,17 @@ class Parameters:
         return out
 
     def hold_constants(self) -> Parameters:
-        """The same with all `is_constant` next to exact at their prior's mean."""
-        return replace(self, sigma=np.where(self.is_constant, 1e-4 * self.sigma, self.sigma))
+        """The same with all `is_untold_at_rest` next to exact at their prior's mean."""
+        return replace(self, sigma=np.where(self.is_untold_at_rest, 1e-4 * self.sigma, self.sigma))
+
+    @property
+    def is_untold_at_rest(self) -> npt.NDArray[np.bool_]:
+        """(p,) whether a robot that stands still tells nothing of a column (at_rest.py)."""
+        out = self.is_constant | self.is_shape
+        out[10 * np.flatnonzero(self.bodies == 0) + 9] = True  # how high the base's mass is
+        for columns in (self.tilt, self.feet, self.offsets):
+            out[columns] = False
+        return out
 
     @property
     def is_constant(self) -> npt.NDArray[np.bool_]:

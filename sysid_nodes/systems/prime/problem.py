@@ -108,16 +108,8 @@ class PrimeProblem:
         return replace(self, law=replace(self.law, smoothing=smoothing))
 
     def hold_constants(self) -> PrimeProblem:
-        """The same problem with the constants of `Parameters.hold_constants` next to exact."""
+        """The same problem with what a robot at rest tells nothing of next to exact."""
         return replace(self, model=replace(self.model, parameters=self.model.parameters.hold_constants()))
-
-    def tells_no_lag(self, blocks: Sequence[Blocks]) -> tuple[Blocks, ...]:
-        """Blocks of a robot at rest: with the compliance held at none, a depth that stays would pass for no lag."""
-        contact, by = blocks[1], blocks[1].parameter_jacobian
-        assert by is not None
-        by = by.copy()
-        by[:, :, self.model.parameters.lag] = 0.0
-        return (blocks[0], replace(contact, parameter_jacobian=by), *blocks[2:])
 
     def fix_constants(self) -> PrimeProblem:
         """The same problem, whose steps leave these constants and the bodies' shapes where they are: fewer unknowns."""

@@ -70,8 +70,8 @@ class UntoldWatch:
             problem: of a window, without limits.
             point: of linearisation.
             count: stages that leave next.
-            fits: whether noise explains the window. What an impact or a slip leaves would pass for any effect: sums
-                begin anew then.
+            fits: whether noise explains the window, and the robot moved. What an impact or a slip leaves would pass for
+                any effect: sums begin anew then.
         """
         if not fits:
             self._past = None

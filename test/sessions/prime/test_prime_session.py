@@ -209,6 +209,31 @@ def test_a_machine_that_is_too_slow_says_so_and_skips() -> None:
     assert session.judgement.status in (PrimeStatus.DEGRADED, PrimeStatus.LOST)
 
 
+def test_an_estimate_that_is_too_late_is_not_told() -> None:
+    """The motion is lost meanwhile, but not what is told of the constants; once solves are fast all is well again."""
+    template = make_session(pacing__hop=2, pacing__max_lag=0.3)
+    now = [0.0]
+
+    class Slow(StillHorizon):
+        def step(self, window: int, spare: Timer) -> PrimeEstimate | None:
+            now[0] += 0.4 if 0.5 <= self._times[-1] - START < 0.6 else 0.0
+            return super().step(window, spare)
+
+    session = PrimeSession(template.robot, template.config, lambda: Slow(template.robot), clock=lambda: now[0])
+    told, lost = [], []
+    for reading in record()[0][:1500]:
+        told.append(feed(session, reading))
+        if session.judgement.status is PrimeStatus.LOST:
+            lost.append(session.judgement.sentence)
+    updates = [update for update in told if update is not None]
+    assert lost and lost[0].endswith("the machine cannot keep up: an estimate that is more than 0.3 s late is not told")
+    assert max(update.lag for update in updates) < 0.3
+    assert not any(0.5 <= update.estimate.t[-1] - START < 0.6 for update in updates)
+    assert np.all(np.diff(np.concatenate([update.estimate.t[list(update.stages)] for update in updates])) > 0.0)
+    assert session.judgement.status.trusted
+    assert session.whole_status is PrimeStatus.DEGRADED
+
+
 def test_one_solve_longer_than_the_lag_allowed_is_not_the_last() -> None:
     """Where no cheaper pace is left: one takes a second, the others nothing."""
     template = make_session(pacing__hop=2, pacing__most_hop=2, pacing__max_lag=0.5)
@@ -348,7 +373,7 @@ def test_velocities_help_where_feet_slip_and_nothing_sees_the_place() -> None:
     """Without motion capture the velocity is dead reckoning on feet; on slippery ground they are no good."""
     options = {"motion": "trot", "load.mass": PAYLOAD, "ground.friction": 0.3}
     options |= {"sensors.mocap.enabled": False, "sensors.velocity.enabled": True, "sensors.velocity.velocity": 0.02}
-    sim = LeggedRobotSim(from_flat(LeggedSimulationConfig, options), np.random.default_rng(3), start=START)
+    sim = LeggedRobotSim(from_flat(LeggedSimulationConfig, options), np.random.default_rng(4), start=START)
     readings, truth = list(sim.run(2.0)), sim.series()
     error = {}
     for used in (False, True):
