@@ -42,6 +42,9 @@ NAMES = (
     "Ixx",
     "Iyy",
     "Izz",
+    "Ixy",
+    "Ixz",
+    "Iyz",
     "strength.hip",
     "strength.thigh",
     "strength.calf",
@@ -53,6 +56,7 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
     "T": {"criterion": "T"},
     "chance": {},
 }
+_NEAR = 1.5  # factor within which promised standard deviations are to be found again
 _FIRST, _AFTER = 10.0, 1.5  # until the first motion is over, and standing after the second one [s]
 
 
@@ -148,11 +152,13 @@ def in_units(found: Array, truth: Mapping[str, float]) -> Array:
     """Errors (..., Q) in units of the precision that `sampling.verdict` asks of each parameter.
 
     Strengths by what they take away from torques, as plans are made: the square of the guess over the strength.
+    Products of inertia by half the trace, the most that one can be.
     """
     config = SamplingConfig()
     verdict, guess = config.verdict, config.unknowns.strength_guess
-    own, parts = np.array([truth[name] for name in NAMES]), {"c": verdict.distance, "I": verdict.inertia}
-    asked = np.array([parts.get(n[0], verdict.relative) * (1.0 if n[0] == "c" else truth[n]) for n in NAMES])
+    own, half = np.array([truth[name] for name in NAMES]), 0.5 * (truth["Ixx"] + truth["Iyy"] + truth["Izz"])
+    of = {"c": lambda _: verdict.distance, "I": lambda n: verdict.inertia * (truth[n] if n[1] == n[2] else half)}
+    asked = np.array([of.get(n[0], lambda n: verdict.relative * truth[n])(n) for n in NAMES])
     curved = np.array([name.startswith("strength") for name in NAMES])
     taken = (guess / np.maximum(own + found, 1e-3)) ** 2 - (guess / own) ** 2
     return np.asarray(np.where(curved, taken / (2.0 * verdict.relative), found / asked))
@@ -199,10 +205,16 @@ def _tell(report: Report, found: Mapping[str, Sequence[Record]], truth: Mapping[
         + [("median", *(f"{np.median(values):.2f}" for values in off.values()))]
         + [("all", *(f"{np.sqrt(np.mean(values**2)):.2f}" for values in off.values()))],
     )
+    ratios = {name: _known(column["claimed"][name]) / column["promised"][name] for name in found}
+    near = ", ".join(
+        f"`{name}` {(np.abs(np.log(ratio)) <= np.log(_NEAR)).sum()} of {np.isfinite(ratio).sum()}, the largest "
+        f"{np.nanmax(ratio):.2f}, the smallest {np.nanmin(ratio):.2f}"
+        for name, ratio in ratios.items()
+    )
     told = ", ".join(f"`{name}` {np.median(values[np.isfinite(values)]):.2f}" for name, values in claims.items())
     report.text(
         "Asked for is between 0.67 and 1.5. Over the standard deviations that the identification states afterwards, "
-        f"median of the parameters: {told}."
+        f"median of the parameters: {told}. These over what was promised, within a factor of {_NEAR:g}: {near}."
     )
     _tell_intervals(report, found)
     report.text("Gaits: " + "; ".join(f"`{n}` {_gaits(rows)}" for n, rows in found.items()) + ".")

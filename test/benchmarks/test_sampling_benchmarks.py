@@ -83,8 +83,8 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
 
 def test_errors_are_counted_in_what_is_asked_and_a_strength_by_the_torque_that_it_takes() -> None:
     truth = dict.fromkeys(NAMES, 25.0)
-    found = in_units(np.array([5.0, *[0.02] * 3, *[2.5] * 3, 175.0, 25.0, -5.0]), truth)
-    assert found == pytest.approx([1.0, *[2.0] * 3, *[0.5] * 3, -63 / 64 / 0.4, -0.75 / 0.4, 0.5625 / 0.4])
+    found = in_units(np.array([5.0, *[0.02] * 3, *[2.5] * 3, *[-2.5] * 3, 175.0, 25.0, -5.0]), truth)
+    assert found == pytest.approx([1.0, *[2.0] * 3, *[0.5] * 3, *[-1 / 3] * 3, -63 / 64 / 0.4, -0.75 / 0.4, 0.5625 / 0.4])
 
 
 def test_a_log_that_is_too_short_is_refused_in_words_and_others_are_counted(tmp_path: Path) -> None:
