@@ -157,8 +157,15 @@ def in_units(found: Array, truth: Mapping[str, float]) -> Array:
     config = SamplingConfig()
     verdict, guess = config.verdict, config.unknowns.strength_guess
     own, half = np.array([truth[name] for name in NAMES]), 0.5 * (truth["Ixx"] + truth["Iyy"] + truth["Izz"])
-    of = {"c": lambda _: verdict.distance, "I": lambda n: verdict.inertia * (truth[n] if n[1] == n[2] else half)}
-    asked = np.array([of.get(n[0], lambda n: verdict.relative * truth[n])(n) for n in NAMES])
+
+    def wanted(name: str) -> float:
+        if name.startswith("centre"):
+            return verdict.distance
+        if name.startswith("I"):
+            return verdict.inertia * (truth[name] if name[1] == name[2] else half)
+        return verdict.relative * truth[name]
+
+    asked = np.array([wanted(name) for name in NAMES])
     curved = np.array([name.startswith("strength") for name in NAMES])
     taken = (guess / np.maximum(own + found, 1e-3)) ** 2 - (guess / own) ** 2
     return np.asarray(np.where(curved, taken / (2.0 * verdict.relative), found / asked))
