@@ -11,7 +11,7 @@ import pytest
 from shared.benchmark_report import only_report
 
 from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_scaling, sampling_truth
-from benchmarks.exploration_realised import NAMES, in_units
+from benchmarks.exploration_realised_report import NAMES, in_units
 from benchmarks.peers.tpe import tpe
 from benchmarks.sampling_tasks import tasks, verdict
 from benchmarks.sampling_truth import CASES
@@ -78,6 +78,7 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     (middle,) = (line for line in text.splitlines() if line.startswith("| the same, of the median robot"))
     assert float(middle.split("|")[2]) == pytest.approx(0.25, rel=0.6), "of 39 robots"
     assert "| the same, as promised | 1.00 |" in text
+    assert "`errors`: " in text and "Of 507 that are stated afterwards 507 are within a factor of 1.5 of the promise" in text
     (whole,) = (line for line in text.splitlines() if line.startswith("| all |"))
     assert [float(cell) for cell in whole.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.1)
     (within,) = (line for line in text.splitlines() if line.startswith("| root mean square of all"))
