@@ -117,10 +117,10 @@ def _tell_promises(report: Report, found: Mapping[str, Sequence[Record]]) -> Non
         off = np.abs(np.array([row["errors"] for row in rows])) / promised
         ratios = _known([row["claimed"] for row in rows]) / promised
         near = np.abs(np.log(ratios)) <= np.log(_NEAR)
+        told, times = np.isfinite(ratios).sum(), f"{np.nanmin(ratios):.2f} to {np.nanmax(ratios):.2f} times it"
         report.text(
             f"`{name}`: {(off <= _NEAR).sum()} of {off.size} errors are within {_NEAR:g} promised standard deviations. "
-            f"Of {np.isfinite(ratios).sum()} that are stated afterwards {near.sum()} are within a factor of {_NEAR:g} of "
-            f"the promise, {np.nanmin(ratios):.2f} to {np.nanmax(ratios):.2f} times it."
+            f"Of {told} that are stated afterwards {near.sum()} are within a factor of {_NEAR:g} of the promise, {times}."
         )
 
 
