@@ -119,8 +119,8 @@ def _tell_promises(report: Report, found: Mapping[str, Sequence[Record]]) -> Non
         near = np.abs(np.log(ratios)) <= np.log(_NEAR)
         told, times = np.isfinite(ratios).sum(), f"{np.nanmin(ratios):.2f} to {np.nanmax(ratios):.2f} times it"
         report.text(
-            f"`{name}`: {(off <= _NEAR).sum()} of {off.size} errors are within {_NEAR:g} promised standard deviations. "
-            f"Of {told} that are stated afterwards {near.sum()} are within a factor of {_NEAR:g} of the promise, {times}."
+            f"`{name}`: {(off <= _NEAR).sum()} of {off.size} errors are within {_NEAR:g} standard deviations promised. "
+            f"Of {told} that are stated afterwards {near.sum()} are within a factor of {_NEAR:g} of it, {times}."
         )
 
 

@@ -78,7 +78,7 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     (middle,) = (line for line in text.splitlines() if line.startswith("| the same, of the median robot"))
     assert float(middle.split("|")[2]) == pytest.approx(0.25, rel=0.6), "of 39 robots"
     assert "| the same, as promised | 1.00 |" in text
-    assert "Of 507 that are stated afterwards 507 are within a factor of 1.5 of the promise" in text
+    assert "Of 507 that are stated afterwards 507 are within a factor of 1.5 of it" in text
     (whole,) = (line for line in text.splitlines() if line.startswith("| all |"))
     assert [float(cell) for cell in whole.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.1)
     (within,) = (line for line in text.splitlines() if line.startswith("| root mean square of all"))
