@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.exploration_realised_report import NAMES, tell
 from benchmarks.records import Record, add_options, collect
 from benchmarks.report import Report, parser
 from benchmarks.sampling_log import hear, simulated_session, true_values
@@ -27,25 +28,12 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.results.exploration import ExplorationPlan, Posterior
 from sysid_nodes.results.sampling import SamplingResult
 from sysid_nodes.sessions.sampling.session import SamplingSession
-from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
 
 Array = npt.NDArray[np.float64]
 
-NAMES = (
-    "mass",
-    "centre_x",
-    "centre_y",
-    "centre_z",
-    "Ixx",
-    "Iyy",
-    "Izz",
-    "strength.hip",
-    "strength.thigh",
-    "strength.calf",
-)
 PLANS: Mapping[str, Mapping[str, Any]] = {
     "errors": {},
     "noise": {"model_errors": False},
@@ -78,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = [k for k in range(chosen.seeds) if not any("failed" in rows[k] for rows in named.values())]
     if kept:
         truth = true_values(simulated_session(0.01, chosen.seed, motion="commanded")[1])
-        _tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()}, truth)
+        tell(report, {name: [rows[k] for k in kept] for name, rows in named.items()}, truth)
     failed = [
         f"seed {key['seed']}: {row['failed']}." for key, row in zip(keys, records, strict=True) if "failed" in row
     ]
@@ -142,106 +130,6 @@ def errors(result: SamplingResult, truth: Mapping[str, float]) -> Array:
     """(Q,) of the last fit."""
     values = dict(zip([row.name for row in result.parameters], result.levels[-1].estimates, strict=True))
     return np.array([values[name] - truth[name] for name in NAMES])
-
-
-def in_units(found: Array, truth: Mapping[str, float]) -> Array:
-    """Errors (..., Q) in units of the precision that `sampling.verdict` asks of each parameter.
-
-    Strengths by what they take away from torques, as plans are made: the square of the guess over the strength.
-    """
-    config = SamplingConfig()
-    verdict, guess = config.verdict, config.unknowns.strength_guess
-    own, parts = np.array([truth[name] for name in NAMES]), {"c": verdict.distance, "I": verdict.inertia}
-    asked = np.array([parts.get(n[0], verdict.relative) * (1.0 if n[0] == "c" else truth[n]) for n in NAMES])
-    curved = np.array([name.startswith("strength") for name in NAMES])
-    taken = (guess / np.maximum(own + found, 1e-3)) ** 2 - (guess / own) ** 2
-    return np.asarray(np.where(curved, taken / (2.0 * verdict.relative), found / asked))
-
-
-def _tell(report: Report, found: Mapping[str, Sequence[Record]], truth: Mapping[str, float]) -> None:
-    column = {
-        what: {name: np.array([row[what] for row in rows]) for name, rows in found.items()}
-        for what in ("errors", "promised", "claimed")
-    }
-    first = np.array([row["first"] for row in next(iter(found.values()))])
-    report.section("Root mean square of the errors")
-    after = {name: _root(values) for name, values in column["errors"].items()}
-    report.table(
-        ("parameter", "first motion alone", *(f"and `{name}`" for name in found)),
-        [
-            (name, f"{_root(first)[k]:.3g}", *(f"{values[k]:.3g}" for values in after.values()))
-            for k, name in enumerate(NAMES)
-        ],
-    )
-    if "chance" in after:
-        report.section("Squared errors, relative to those after chance")
-        units = {name: _root(in_units(values, truth)) for name, values in column["errors"].items()}
-        sums = {name: float((values**2).sum()) for name, values in units.items()}
-        middle = {
-            name: float(np.median((in_units(values, truth) ** 2).sum(axis=1)))
-            for name, values in column["errors"].items()
-        }
-        ratios = {name: (values / units["chance"]) ** 2 for name, values in units.items() if name != "chance"}
-        report.table(
-            ("parameter", *(f"`{name}`" for name in ratios)),
-            [(name, *(f"{ratio[k]:.2f}" for ratio in ratios.values())) for k, name in enumerate(NAMES)]
-            + [("geometric mean", *(f"{np.exp(np.mean(np.log(ratio))):.2f}" for ratio in ratios.values()))]
-            + [("sum, in units of the precision asked", *(f"{sums[name] / sums['chance']:.2f}" for name in ratios))]
-            + [("the same, of the median robot", *(f"{middle[name] / middle['chance']:.2f}" for name in ratios))],
-        )
-        report.text("Asked for is 0.5.")
-    report.section("Realised errors over promised standard deviations, root mean square")
-    off = {name: _root(column["errors"][name] / column["promised"][name]) for name in found}
-    claims = {name: _root(column["errors"][name] / _known(column["claimed"][name])) for name in found}
-    report.table(
-        ("parameter", *(f"`{name}`" for name in found)),
-        [(name, *(f"{values[k]:.2f}" for values in off.values())) for k, name in enumerate(NAMES)]
-        + [("median", *(f"{np.median(values):.2f}" for values in off.values()))]
-        + [("all", *(f"{np.sqrt(np.mean(values**2)):.2f}" for values in off.values()))],
-    )
-    told = ", ".join(f"`{name}` {np.median(values[np.isfinite(values)]):.2f}" for name, values in claims.items())
-    report.text(
-        "Asked for is between 0.67 and 1.5. Over the standard deviations that the identification states afterwards, "
-        f"median of the parameters: {told}."
-    )
-    _tell_intervals(report, found)
-    report.text("Gaits: " + "; ".join(f"`{n}` {_gaits(rows)}" for n, rows in found.items()) + ".")
-
-
-def _tell_intervals(report: Report, found: Mapping[str, Sequence[Record]]) -> None:
-    """How often errors are within 1.96 of the standard deviations that each fit states."""
-    fits = {"first motion alone": ("first", "now", next(iter(found.values())))}
-    fits |= {f"and `{name}`": ("errors", "claimed", rows) for name, rows in found.items()}
-    off = {
-        title: np.abs(np.array([row[error] for row in rows]) / _known([row[sigma] for row in rows]))
-        for title, (error, sigma, rows) in fits.items()
-    }
-    report.section("Errors within 1.96 of the standard deviations stated")
-    report.table(
-        ("parameter", *off),
-        [
-            (name, *(f"{(each[:, k] <= 1.96).sum()} of {np.isfinite(each[:, k]).sum()}" for each in off.values()))
-            for k, name in enumerate(NAMES)
-        ]
-        + [("root mean square of all", *(f"{np.sqrt(np.nanmean(each**2)):.2f}" for each in off.values()))],
-    )
-    report.text("Intervals that are stated are Student's, wider where clips are few. What a bound holds states none.")
-
-
-def _known(sigmas: npt.ArrayLike) -> Array:
-    """Standard deviations (R, Q); not a number where none is stated."""
-    values = np.array(sigmas)
-    return np.asarray(np.where(values > 0.0, values, np.nan))
-
-
-def _root(values: Array) -> Array:
-    """Root mean square over the first axis."""
-    return np.asarray(np.sqrt(np.mean(np.square(values), axis=0)))
-
-
-def _gaits(rows: Sequence[Record]) -> str:
-    names = [name for row in rows for name in row["gaits"]]
-    return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import pytest
 from shared.benchmark_report import only_report
 
 from benchmarks import exploration_realised, sampling_faults, sampling_peers, sampling_scaling, sampling_truth
-from benchmarks.exploration_realised import NAMES, in_units
+from benchmarks.exploration_realised_report import NAMES, in_units
 from benchmarks.peers.tpe import tpe
-from benchmarks.sampling_tasks import tasks
+from benchmarks.sampling_tasks import tasks, verdict
 from benchmarks.sampling_truth import CASES
 from benchmarks.sampling_walks import FALLEN
 from benchmarks.sampling_worlds import model_world, true_world
@@ -38,6 +38,13 @@ def test_a_robot_that_tasks_are_tuned_in_kneels_on_its_knees() -> None:
     world = model_world(robot, config, [Unknowns(robot, config).column("guess")])
     kneeling = np.tile([0.0, 0.3, -2.7], 4)[None]
     assert world.play(1, lambda _: kneeling, 0.6)[0, -1, 2] > 0.15
+
+
+def test_a_ratio_that_the_truth_itself_does_not_reach_is_said_to_be_out_of_reach() -> None:
+    assert verdict(0.58, 0.50, 0.4) == "yes"
+    assert verdict(0.58, 0.50, 1.0).endswith("by chance")
+    assert verdict(0.58, 0.89, 0.54) == "no"
+    assert "not with the truth itself" in verdict(0.73, 0.95, 0.97)
 
 
 @pytest.mark.slow
@@ -70,6 +77,8 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
     assert float(mean.split("|")[2]) == pytest.approx(0.25, rel=0.3)
     (middle,) = (line for line in text.splitlines() if line.startswith("| the same, of the median robot"))
     assert float(middle.split("|")[2]) == pytest.approx(0.25, rel=0.6), "of 39 robots"
+    assert "| the same, as promised | 1.00 |" in text
+    assert "Of 507 that are stated afterwards 507 are within a factor of 1.5 of it" in text
     (whole,) = (line for line in text.splitlines() if line.startswith("| all |"))
     assert [float(cell) for cell in whole.split("|")[2:4]] == pytest.approx([1.0, 2.0], rel=0.1)
     (within,) = (line for line in text.splitlines() if line.startswith("| root mean square of all"))
@@ -83,8 +92,10 @@ def test_realised_errors_are_set_against_what_was_promised(tmp_path: Path) -> No
 
 def test_errors_are_counted_in_what_is_asked_and_a_strength_by_the_torque_that_it_takes() -> None:
     truth = dict.fromkeys(NAMES, 25.0)
-    found = in_units(np.array([5.0, *[0.02] * 3, *[2.5] * 3, 175.0, 25.0, -5.0]), truth)
-    assert found == pytest.approx([1.0, *[2.0] * 3, *[0.5] * 3, -63 / 64 / 0.4, -0.75 / 0.4, 0.5625 / 0.4])
+    found = in_units(np.array([5.0, *[0.02] * 3, *[2.5] * 3, *[-2.5] * 3, 175.0, 25.0, -5.0]), truth)
+    assert found == pytest.approx(
+        [1.0, *[2.0] * 3, *[0.5] * 3, *[-1 / 3] * 3, -63 / 64 / 0.4, -0.75 / 0.4, 0.5625 / 0.4]
+    )
 
 
 def test_a_log_that_is_too_short_is_refused_in_words_and_others_are_counted(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class SearchConfig:
     iterations: int = option(5, "of each segment", minimum=1)
     population: int = option(10, "candidates an iteration", minimum=4)
     spread: float = option(0.5, "first standard deviation, in units of the largest commands", minimum=1e-3)
-    clips: int = option(4, "of a segment, by which its information is judged", minimum=1)
+    clips: int = option(4, "of a segment, by which a search judges its information", minimum=1)
     draws: int = option(3, "robots drawn from the posterior that every candidate must not let fall", minimum=0)
     limit: float = option(
         0.0,

@@ -47,6 +47,12 @@ class CommandCurves:
         """Of robots that stand."""
         return cls(np.zeros((count, 0, 5, degree + 1)), np.zeros((count, 0), dtype=np.int64), segment, height)
 
+    @classmethod
+    def joined(cls, parts: Sequence[CommandCurves]) -> CommandCurves:
+        """Of the robots of all parts, whose segments and heights are those of the first."""
+        points, gaits = (np.concatenate([getattr(part, name) for part in parts]) for name in ("points", "gaits"))
+        return replace(parts[0], points=points, gaits=gaits)
+
     @property
     def duration(self) -> float:
         """[s]."""

@@ -83,10 +83,15 @@ class Forecast:
         self._brought = invert(own)
         self.now = self._root(own)
 
-    def walk_information(self, states: Array, targets: Array) -> WalkInformation:
-        """Of B walks, each as if the whole plan were like it."""
+    def walk_information(self, states: Array, targets: Array, clips: int = 0) -> WalkInformation:
+        """Of B walks, each as if the whole plan were like it.
+
+        Args:
+            clips: of each; 0: as many as the identification will have of it. Of a few, one with a landing in it that
+                seems to tell a lot would stand for a quarter of the plan.
+        """
         config, sampling = self._config, self._sampling
-        segments = max(round(targets.shape[1] * sampling.step / config.segment), 1)
+        own = self._clips * targets.shape[1] * sampling.step / config.duration
         clip = clip_information(
             states,
             targets,
@@ -98,15 +103,15 @@ class Forecast:
             self._others,
             self._posterior.values,
             round(sampling.horizons.lengths[-1] / sampling.step) + 1,
-            config.search.clips * segments,
+            clips or max(round(own), 1),
         )
         return clip.times(self._clips)
 
-    def judge(self, known: WalkInformation) -> Callable[[Array, Array], Array]:
-        """Criteria (P,) with walks of one segment, beside what is known."""
+    def judge(self, known: WalkInformation, clips: int = 0) -> Callable[[Array, Array], Array]:
+        """Criteria (P,) with walks of one segment, beside what is known; by so many clips, as of `walk_information`."""
 
         def costs(states: Array, targets: Array) -> Array:
-            told = self.walk_information(states, targets).times(1.0 / self._config.segments)
+            told = self.walk_information(states, targets, clips).times(1.0 / self._config.segments)
             return np.array([self.cost(known + told[k]) for k in range(len(states))])
 
         return costs

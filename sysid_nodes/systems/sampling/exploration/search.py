@@ -128,8 +128,7 @@ class SegmentSearch:
         """Those of the candidates that do none of these robots harm."""
         if not candidates:
             return []
-        points, gaits = (np.concatenate([getattr(c.curves, n) for c in candidates]) for n in ("points", "gaits"))
-        curves = CommandCurves(points, gaits, self._segment, self._height)
+        curves = CommandCurves.joined([candidate.curves for candidate in candidates])
         walks = self._crowd.follow(*self._sides(start, watched, curves), every=COARSE)
         harmed = self._conditions.judge(walks).harmed.reshape(len(candidates), -1).sum(axis=1)
         return [candidates[k] for k in np.flatnonzero(harmed == 0)]

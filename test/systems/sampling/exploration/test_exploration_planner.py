@@ -4,6 +4,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,15 +17,15 @@ from sysid_nodes.messages.sampling.plan import marker_fields, plan_fields, to_pl
 from sysid_nodes.messages.sampling.posterior import posterior_fields, to_posterior
 from sysid_nodes.results.exploration import require_estimate, require_policy
 from sysid_nodes.robots import load_robot
-from sysid_nodes.rollouts import WalkingConfig, commanded_policy
+from sysid_nodes.rollouts import GAITS, WalkingConfig, commanded_policy
 from sysid_nodes.sessions.sampling.config import SamplingSessionConfig
 from sysid_nodes.systems.sampling import SamplingConfig
 from sysid_nodes.systems.sampling.exploration.config import ExplorationConfig
 from sysid_nodes.systems.sampling.exploration.crowd import draw
 from sysid_nodes.systems.sampling.exploration.curves import CommandCurves
-from sysid_nodes.systems.sampling.exploration.information import WalkInformation
+from sysid_nodes.systems.sampling.exploration.information import WalkInformation, clip_information
 from sysid_nodes.systems.sampling.exploration.planner import ExplorationPlanner
-from sysid_nodes.systems.sampling.exploration.search import SegmentSearch
+from sysid_nodes.systems.sampling.exploration.search import Candidate, SegmentSearch
 from sysid_nodes.systems.sampling.exploration.vetting import Conditions, vet
 from sysid_nodes.systems.sampling.identify import nominal_drive
 from sysid_nodes.systems.sampling.unknowns import Unknowns
@@ -197,6 +198,32 @@ def test_a_strength_at_its_bound_counts_in_a_plan_as_the_one_that_is_guessed():
     assert not np.delete(row, k).any()
 
 
+def test_a_plan_is_judged_and_promised_by_as_many_clips_as_the_identification_will_have_of_it(monkeypatch):
+    """Of a plan that bounds, one of four clips promised Iyz a seventh of the standard deviation that was found."""
+    seen = []
+
+    def counted(*arguments):
+        seen.append(arguments[-1])
+        return clip_information(*arguments)
+
+    monkeypatch.setattr("sysid_nodes.systems.sampling.exploration.forecast.clip_information", counted)
+    own = planner()
+    own.plan()
+    many = round(own.forecast._clips)
+    assert many > 1
+    assert seen == [1] * (len(seen) - 3) + [many] * 3, "a search, its best candidates, the one taken, and the plan"
+
+
+def test_the_best_candidates_of_a_search_are_taken_in_the_order_that_more_clips_give_them(monkeypatch):
+    own = planner()
+    standing = CommandCurves.standing(1, 0.29, 1.0, 3).append(np.zeros((1, 5, 4)), np.array([GAITS.index("stand")]))
+    monkeypatch.setattr(own.forecast, "judge", lambda _known: lambda _states, _targets: np.array([3, 1, 5, 4, 2, 6]))
+    course = SimpleNamespace(places=own._rest, known=None)
+    found = own._judge_again([Candidate(standing, k) for k in range(8)], course)
+    assert [candidate.cost for candidate in found] == [1, 4, 0, 3, 2, 5, 6, 7]
+    assert own._judge_again([], course) == []
+
+
 def test_where_every_robot_falls_there_is_no_fit_plan():
     weak = POSTERIOR.values.copy()
     for name, k in UNKNOWNS.index.items():
@@ -291,7 +318,7 @@ def test_a_plan_promises_no_more_than_is_known_already_nor_than_it_tells_itself(
 def test_a_walk_whose_steps_change_its_clips_tells_less_and_pulls_by_no_more_than_noise_would():
     told = []
     for times in (0.0, 1.0, 1e6):
-        own = planner(**{"search.clips": 4})
+        own = planner()
         plain, others = own.forecast._simulator, own.forecast._others
         finer, finest = (Further(plain, other, times) for other in others[:2])
         own.forecast._others = others._replace(finer=finer, finest=finest)
@@ -322,7 +349,7 @@ def test_errors_in_proportion_to_the_step_pull_at_nothing_as_the_identification_
 
 @pytest.mark.parametrize("failing", ["_simulator", "finest"])
 def test_a_clip_that_cannot_be_simulated_tells_nothing_and_one_that_steps_cannot_be_judged_of_all(failing):
-    whole, own = planner(**{"search.clips": 4}), planner(**{"search.clips": 4})
+    whole, own = planner(), planner()
     if failing == "_simulator":
         own.forecast._simulator = FirstClipFails(own.forecast._simulator)
     else:
@@ -335,11 +362,11 @@ def test_a_clip_that_cannot_be_simulated_tells_nothing_and_one_that_steps_cannot
     assert 0.5 < told < 0.95 if failing == "_simulator" else told > 1.0
 
 
-def told_by_standing(own):
+def told_by_standing(own, clips=4):
     """What a walk tells in which the estimated robot stands."""
     first = np.zeros(1, dtype=np.int64)
     walks = own.crowd.follow(first, own._rest.take(first), CommandCurves.standing(1, 0.29), 0.4)
-    return own.forecast.walk_information(walks.states, walks.targets)[0]
+    return own.forecast.walk_information(walks.states, walks.targets, clips)[0]
 
 
 class FirstClipFails:
