@@ -27,6 +27,7 @@ from sysid_nodes.systems.bayesian.coupling_signs import coupled_joints
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, passage
+from sysid_nodes.systems.bayesian.meter_sign import Meter, turned_meter
 from sysid_nodes.systems.bayesian.motion_noise import information_without_noise
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, noise_growth
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -89,9 +90,12 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
+        meter = turned_meter(problem, fitted.read) if status.trusted else Meter()
+        if meter.open and problem.log.unread.all():  # nothing else tells what the motion costs
+            status = BayesianStatus.STALLED
         wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
-        wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
-        findings = (*findings, *filter(None, (wiring.open,)))
+        wrong = tuple(words for words in (far_from_prior(own, x, theta), meter.against, wiring.against) if words)
+        findings = (*filter(None, (meter.open, wiring.open)), *findings)
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
     status, findings = _with_reasons(status, wrong, findings, suspicions(fitted, config))
