@@ -104,11 +104,32 @@ def test_a_loop_that_does_not_close_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert refused.value.kind == "a loop cannot be closed at the first positions that were read"
 
 
-def test_an_encoder_that_never_changes_is_named() -> None:
+def test_an_encoder_that_stops_where_its_joint_turns_is_refused_if_it_flickers_elsewhere() -> None:
+    """It does not stop dead: only that readings flicker where the joint is as slow tells it from one that stands."""
+    log = read(LONG)
+    turns = 20 + int(np.argmin(np.abs(np.diff(log.position[20:160, 0]))))
+    log.position[turns:, 0] = log.position[turns, 0]
+    said = r"'hip' reads the same for .* s, at other times it flickers: stuck\?"
+    with pytest.raises(LogError, match=said) as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' reads the same, at other times it flickers"
+
+
+def test_an_encoder_that_never_changes_is_refused_if_others_flicker() -> None:
+    """With and without a power meter it was FOUND."""
+    log = read(SHORT)
+    log.position[:, 0] = 0.1
+    with pytest.raises(LogError, match="'hip' reads the same throughout, others flicker: stuck") as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' reads the same throughout"
+
+
+def test_a_coarse_encoder_that_never_changes_is_named() -> None:
     """It may as well stand: nothing tells."""
     log = read(SHORT)
     log.position[:, 0] = 0.1
-    assert "reads the same: 'hip' throughout; were it stuck" in " ".join(identified(log).findings)
+    log.position[:] = 5e-4 * np.round(log.position / 5e-4)
+    assert "reads the same: 'hip' throughout" in " ".join(identified(log).findings)
 
 
 @pytest.mark.parametrize(("stood", "said"), [(60, ["'hip' for 0.6 s"]), (40, [])])
