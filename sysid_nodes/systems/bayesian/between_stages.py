@@ -95,11 +95,12 @@ def unfollowed_motion(problem: MechanismProblem) -> tuple[str, ...]:
     log, found = problem.log, list[str]()
     if problem.mechanism.contacts.touching or log.stages < 2 * _ALONG:
         return ()
-    for name, q in zip(problem.mechanism.chain.joint_names, log.position.T, strict=True):
+    counts = np.zeros(log.position.shape[1]) if log.counts is None else log.counts
+    for name, q, count in zip(problem.mechanism.chain.joint_names, log.position.T, counts, strict=True):
         if not np.isfinite(q).all():
             continue
         off = np.abs(q - savgol_filter(q, _ALONG, _DEGREE))[_ALONG:-_ALONG]
         bend = float(np.median(np.abs(np.diff(q, 2))))
-        if bend > 0.0 and np.median(off) > _UNFOLLOWED * bend:
+        if bend > 0.0 and np.median(off) > max(_UNFOLLOWED * bend, count):
             found.append(f"'{name}' moves too fast for stages of {1e3 * log.step:.3g} ms: take shorter (bayesian.step)")
     return tuple(found)

@@ -63,7 +63,8 @@ def _refuse_still_readings(log: MechanismLog, joints: Sequence[str]) -> None:
     """Raises where an encoder reads the same though it is not one that stands still."""
     there = np.flatnonzero(np.isfinite(log.position).all(axis=0)).tolist()
     longest = {j: same_stages(log.position[:, j]) for j in there}
-    slow = {j: slow_stages(log.position[:, j], *longest[j]) for j in there}
+    counts = np.zeros(len(joints)) if log.counts is None else log.counts
+    slow = {j: slow_stages(log.position[:, j], *longest[j], float(counts[j])) for j in there}
     moving = [j for j in there if np.ptp(log.position[:, j]) > 0.0]
     for j in moving:
         stood = longest[j][1] - longest[j][0]
@@ -89,12 +90,15 @@ def same_stages(position: Array) -> tuple[int, int]:
     return int(edges[k]), int(edges[k + 1])
 
 
-def slow_stages(position: Array, first: int, last: int) -> int:
-    """Stages, but for first..last - 1, at which a joint (N,) moves by no more than its noise; -1 if one repeats."""
+def slow_stages(position: Array, first: int, last: int, count: float = 0.0) -> int:
+    """Stages, but for first..last - 1, at which a joint (N,) moves by no more than its noise.
+
+    -1 where its readings repeat as those of a coarse encoder do: at another stage, or for noise below its count.
+    """
     change, quick = np.abs(np.diff(position)), np.abs(np.diff(position, _ORDER))
     noise = _SPREAD * float(np.median(quick[quick > 0.0])) if quick.any() else 0.0
     others = np.delete(change, slice(first, last - 1))
-    return int(np.count_nonzero(others < _SLOW * noise)) if np.all(others > 0.0) else -1
+    return int(np.count_nonzero(others < _SLOW * noise)) if noise > count and np.all(others > 0.0) else -1
 
 
 def stuck_until_it_jumps(position: Array) -> int:
