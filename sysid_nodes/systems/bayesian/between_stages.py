@@ -30,6 +30,7 @@ _READ = ("torque", "passive", "power")
 # Of its second differences, that a joint's positions are off a local polynomial: .33 if all is noise, to .38 of real
 # logs; .16 where six stages are a period's sixth, .7 where ten are.
 _UNFOLLOWED = 0.5
+_LEAST = 75  # stages of which that is told of a joint whose readings are noise, too
 _TOLD = 0.5  # of a prior's standard deviation: of what a log does not tell, stages take nothing
 
 
@@ -93,13 +94,13 @@ def stages_dominate(problem: MechanismProblem, model: LinearModel, missed: Array
 def unfollowed_motion(problem: MechanismProblem) -> tuple[str, ...]:
     """In words: joints that move too fast for stages to follow, or to tell by how much they do not."""
     log, found = problem.log, list[str]()
-    if problem.mechanism.contacts.touching or log.stages < 2 * _ALONG:
+    if problem.mechanism.contacts.touching or log.stages < _LEAST:
         return ()
     counts = np.zeros(log.position.shape[1]) if log.counts is None else log.counts
     for name, q, count in zip(problem.mechanism.chain.joint_names, log.position.T, counts, strict=True):
         if not np.isfinite(q).all():
             continue
-        off = np.abs(q - savgol_filter(q, _ALONG, _DEGREE))[_ALONG:-_ALONG]
+        off = np.abs(q - savgol_filter(q, _ALONG, _DEGREE))[_ALONG // 2 : -(_ALONG // 2)]
         bend = float(np.median(np.abs(np.diff(q, 2))))
         if bend > 0.0 and np.median(off) > max(_UNFOLLOWED * bend, count):
             found.append(f"'{name}' moves too fast for stages of {1e3 * log.step:.3g} ms: take shorter (bayesian.step)")
