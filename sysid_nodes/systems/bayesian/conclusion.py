@@ -90,12 +90,9 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
-        meter = turned_meter(problem, fitted.read) if status.trusted else Meter()
-        if meter.open and problem.log.unread.all():  # nothing else tells what the motion costs
-            status = BayesianStatus.STALLED
-        wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
-        wrong = tuple(words for words in (far_from_prior(own, x, theta), meter.against, wiring.against) if words)
-        findings = (*filter(None, (meter.open, wiring.open)), *findings)
+        status, against_way, open_ways = _ways_of_reading(fitted, status)
+        wrong = tuple(words for words in (far_from_prior(own, x, theta), *against_way) if words)
+        findings = (*filter(None, open_ways), *findings)
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
     status, findings = _with_reasons(status, wrong, findings, suspicions(fitted, config))
@@ -124,6 +121,16 @@ def conclude(
         findings=findings,
     )
     return result, known if status.trusted else None
+
+
+def _ways_of_reading(fitted: Fitted, status: BayesianStatus) -> tuple[BayesianStatus, tuple[str, ...], tuple[str, ...]]:
+    """The status; in words, ways in which power and torques may have been read that contradict, or are left open."""
+    problem = fitted.problem
+    meter = turned_meter(problem, fitted.read) if status.trusted else Meter()
+    if meter.open and problem.log.unread.all():  # nothing else tells what the motion costs
+        status = BayesianStatus.STALLED
+    wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
+    return status, (meter.against, wiring.against), (meter.open, wiring.open)
 
 
 def _errors(
