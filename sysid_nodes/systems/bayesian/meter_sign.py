@@ -2,7 +2,7 @@
 """Whether a power meter was read turned round: its current counted as positive while it gives power, or the other way.
 
 Noise that is estimated takes power up that is turned round, and in a short log so do motion, losses and idle power: of
-half a second to a second and a half of legs and pendulums with torques and a meter that was turned round, 13 of 16 were
+half a second to a second and a half of legs and pendulums with torques and a meter that was turned round, 13 of 15 were
 FOUND. So power is compared either way, along the motion that positions show by themselves, and with the torques that
 were read beside it (reading_evidence.py).
 """
