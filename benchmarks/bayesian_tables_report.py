@@ -174,9 +174,10 @@ def _third_table(report: Report, robots: Sequence[str], cells: _Cells) -> list[A
         friction_, torque = zip(*(_median(mine, key)[:2] for key in keys), strict=True)
         claimed = sum(BayesianStatus[cell["status"]].trusted for cell in mine)
         rows.append((robot, f"{claimed} of {len(mine)}", *map(_percent, (*friction_, *torque))))
-        for what, (_, before, after, _), share in (("friction", friction_, _THIRD), ("inertial", torque, _TENTH)):
+        for what, (_, before, after, told), share in (("friction", friction_, _THIRD), ("inertial", torque, _TENTH)):
             if not np.isnan(before):
                 found = f"to {after / before:.2f} of what the prior expects, claimed in {rows[-1][1]}"
+                found += f"; what the log tells allows {told / before:.2f}"
                 asked.append(
                     (f"{robot}, a power meter alone: {what} error to {share:.2g}", found, after <= share * before)
                 )

@@ -13,17 +13,25 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_solve
 from scipy.signal import savgol_filter
 
+from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.mechanism import Motion
 from sysid_nodes.systems.bayesian.noise import Correlation
+from sysid_nodes.systems.bayesian.posterior import coordinate_names
 from sysid_nodes.systems.bayesian.problem import GROUPS, MechanismProblem
 
 Array = npt.NDArray[np.float64]
 
 _ALONG, _DEGREE = 15, 5  # stages of a local polynomial, its degree
 _READ = ("torque", "passive", "power")
+# Of its second differences, that a joint's positions are off a local polynomial: .33 if all is noise, to .38 of real
+# logs; .16 where six stages are a period's sixth, .7 where ten are.
+_UNFOLLOWED = 0.5
+_LEAST = 75  # stages of which that is told of a joint whose readings are noise, too
+_TOLD = 0.5  # of a prior's standard deviation: of what a log does not tell, stages take nothing
 
 
 @dataclass(frozen=True)
@@ -56,3 +64,44 @@ def missed_between_stages(problem: MechanismProblem, at: Estimate, kept: Correla
         if name in _READ and name in kept.own and fine.size:
             off += np.einsum("bm,bmp->p", fine - coarse, kept.own[name].gain)
     return off
+
+
+def stages_dominate(problem: MechanismProblem, model: LinearModel, missed: Array, extra: Array) -> str:
+    """In words, where what stages miss moves a constant that is told by more than all noise; empty otherwise.
+
+    Args:
+        problem: of the log.
+        model: at its minimum.
+        missed: (p,) by how much constants are off.
+        extra: (p, p) covariance that errors which last add to what white ones give.
+    """
+    own = problem.mechanism.parameters
+    if model.factor is None or not missed.any():
+        return ""
+    noise = np.sqrt(np.diag(cho_solve((model.factor.corner, True), np.eye(len(missed))) + extra))
+    told = np.hypot(noise, missed) < _TOLD * own.sigma[own.free]
+    sizes = np.where(told, np.abs(missed) / noise, 0.0)
+    k = int(np.argmax(sizes))
+    if sizes[k] < 1.0:
+        return ""
+    name, step = coordinate_names(own)[k], 1e3 * problem.log.step
+    return (
+        f"stages of {step:.3g} ms are long for this motion: '{name}' is off by {sizes[k]:.2g} sigmas of noise for it; "
+        "intervals allow for it, a shorter bayesian.step tells more"
+    )
+
+
+def unfollowed_motion(problem: MechanismProblem) -> tuple[str, ...]:
+    """In words: joints that move too fast for stages to follow, or to tell by how much they do not."""
+    log, found = problem.log, list[str]()
+    if problem.mechanism.contacts.touching or log.stages < _LEAST:
+        return ()
+    counts = np.zeros(log.position.shape[1]) if log.counts is None else log.counts
+    for name, q, count in zip(problem.mechanism.chain.joint_names, log.position.T, counts, strict=True):
+        if not np.isfinite(q).all():
+            continue
+        off = np.abs(q - savgol_filter(q, _ALONG, _DEGREE))[_ALONG // 2 : -(_ALONG // 2)]
+        bend = float(np.median(np.abs(np.diff(q, 2))))
+        if bend > 0.0 and np.median(off) > max(_UNFOLLOWED * bend, count):
+            found.append(f"'{name}' moves too fast for stages of {1e3 * log.step:.3g} ms: take shorter (bayesian.step)")
+    return tuple(found)

@@ -17,7 +17,7 @@ from sysid_nodes.robots.urdf import mimic_joints
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import LinearModel, linear_model
 from sysid_nodes.solvers.trajectory_least_squares.multi_start import SearchStatus
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior, parameter_posterior
-from sysid_nodes.systems.bayesian.between_stages import missed_between_stages
+from sysid_nodes.systems.bayesian.between_stages import missed_between_stages, stages_dominate, unfollowed_motion
 from sysid_nodes.systems.bayesian.config import BayesianConfig
 from sysid_nodes.systems.bayesian.constancy import Change, changed_constants
 from sysid_nodes.systems.bayesian.contact_checks import long_stages
@@ -27,6 +27,7 @@ from sysid_nodes.systems.bayesian.coupling_signs import coupled_joints
 from sysid_nodes.systems.bayesian.descent import Fitted, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate, LogInformation
 from sysid_nodes.systems.bayesian.knowledge import Knowledge, Passage, Readings, disagreement, passage
+from sysid_nodes.systems.bayesian.meter_sign import Meter, turned_meter
 from sysid_nodes.systems.bayesian.motion_noise import information_without_noise
 from sysid_nodes.systems.bayesian.noise import Correlation, correlation, noise_growth
 from sysid_nodes.systems.bayesian.parameters import Parameters
@@ -70,12 +71,12 @@ def conclude(
         raise LogError("the loops cannot be closed along the readings")
     own, at = problem.mechanism.parameters, best.point
     model = linear_model(problem, at)
-    kept, changed = _errors(problem, model, at.point, first=before is None)
+    kept, changed, long = _errors(problem, model, at.point, first=before is None)
     prior = prior_spreads(own, config) if before is None else before.prior
     read = Readings.of(problem.log.torque, before)
     status, x, theta, known, against, told = _combine_with_before(fitted, model, kept, before, prior, read)
     draws, doubt = _draws(theta, own, x, config, told)
-    findings = (*against, *_findings(fitted, kept, config), *doubt)
+    findings = (*against, *_findings(fitted, kept, config), *doubt, *filter(None, (long,)))
     if not np.isfinite(draws).all():
         status, known = max(status, BayesianStatus.STALLED), None
         findings = ("the posterior's covariance is not finite", *findings)
@@ -89,13 +90,13 @@ def conclude(
         status, findings = max(status, BayesianStatus.STALLED), (short, *findings)
     wrong = contradictions(rows, x, fitted, kept, read) if told is not None else ()
     if before is None and not wrong:
-        wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
-        wrong = tuple(words for words in (far_from_prior(own, x, theta), wiring.against) if words)
-        findings = (*findings, *filter(None, (wiring.open,)))
+        status, against_way, open_ways = _ways_of_reading(fitted, status)
+        wrong = tuple(words for words in (far_from_prior(own, x, theta), *against_way) if words)
+        findings = (*filter(None, open_ways), *findings)
     if changed and changed.contradicts:
         wrong = (*wrong, changed.words)
     status, findings = _with_reasons(status, wrong, findings, suspicions(fitted, config))
-    if coarse := long_stages(problem, at.point):
+    if coarse := (*long_stages(problem, at.point), *unfollowed_motion(problem)):
         status, findings = max(status, BayesianStatus.STALLED), (*coarse, *findings)
     covered = _speed_range(fitted) if known is None else known.covered
     if changed and changed.words and not changed.contradicts:
@@ -122,17 +123,28 @@ def conclude(
     return result, known if status.trusted else None
 
 
+def _ways_of_reading(fitted: Fitted, status: BayesianStatus) -> tuple[BayesianStatus, tuple[str, ...], tuple[str, ...]]:
+    """The status; in words, ways in which power and torques may have been read that contradict, or are left open."""
+    problem = fitted.problem
+    meter = turned_meter(problem, fitted.read) if status.trusted else Meter()
+    if meter.open and problem.log.unread.all():  # nothing else tells what the motion costs
+        status = BayesianStatus.STALLED
+    wiring = other_wiring(problem, fitted.read) if status.trusted else Wiring()
+    return status, (meter.against, wiring.against), (meter.open, wiring.open)
+
+
 def _errors(
     problem: MechanismProblem, model: LinearModel, at: Estimate, *, first: bool
-) -> tuple[Correlation, Change | None]:
+) -> tuple[Correlation, Change | None, str]:
     """Errors that are alike for some time, with what stages miss and a change of the constants would add; the change,
-    of a first part of a log.
+    of a first part of a log; in words, that stages are too long for the motion.
     """
     kept = correlation(problem, model)
     changed = changed_constants(problem, model, kept) if first else None
     missed = missed_between_stages(problem, at, kept)
     extra = kept.extra + np.outer(missed, missed)
-    return replace(kept, extra=extra if changed is None else extra + changed.spread), changed
+    long = stages_dominate(problem, model, missed, kept.extra)
+    return replace(kept, extra=extra if changed is None else extra + changed.spread), changed, long
 
 
 class _Belief(NamedTuple):

@@ -34,6 +34,7 @@ IntArray = npt.NDArray[np.intp]
 
 _READ = ("position", "torque", "passive", "power")
 _BLOCKS = 16
+_WEIGHT = (0, 7, 8, 9)  # of a link's coordinates: its mass and where its centre is, which a payload moves
 _LEAST = 6  # stages of a block, in the mean: of less, errors of neighbours are the same error
 _SHOWN = 0.01  # chance that errors look like a change, below which one is said
 _ALLOWED = 0.5  # the same, below which intervals begin to allow for one
@@ -91,7 +92,8 @@ def changed_constants(problem: MechanismProblem, model: LinearModel, kept: Corre
     blocks = dict(zip(GROUPS, model.blocks, strict=False))
     read = [(blocks[name].first, one) for name, one in kept.own.items() if name in _READ and one.residual.size]
     coulomb = own.joint("coulomb")
-    tested = np.isin(own.free, [*range(0, 10 * own.n, 10), *range(coulomb.start, coulomb.stop)])
+    links = [own.body(i).start + part for i in range(own.n) for part in _WEIGHT]
+    tested = np.isin(own.free, [*links, *range(coulomb.start, coulomb.stop)])
     found = []
     for k in np.flatnonzero(tested).tolist():
         if (parts := _in_blocks(read, factor.corner, k)) is not None:

@@ -22,6 +22,8 @@ _ORDER = 4  # of differences that show jitter
 _NORMAL = 1.4826  # standard deviations of a normal distribution over the median of its absolute values
 _CHANCE = 5.4  # four standard deviations of the root mean square of K fourth differences of white noise, times root K
 
+_ROUNDING = 1e-9  # [rad]
+
 LEAST_STAGES = 20
 """Stages that an identification needs."""
 
@@ -41,6 +43,7 @@ class MechanismLog:
         position: (N, n) [rad]; not a number where a joint was not read.
         torque: (N, m) [N m], likewise.
         power: (N,) drawn from the supply [W], likewise.
+        counts: (n,) smallest change from one reading of a position to the next [rad]; None where that is not known.
     """
 
     start: float
@@ -48,6 +51,7 @@ class MechanismLog:
     position: Array
     torque: Array
     power: Array
+    counts: Array | None = None
 
     @property
     def stages(self) -> int:
@@ -151,7 +155,12 @@ class MechanismLog:
         """Stages first..last - 1."""
         own = slice(first, last)
         return MechanismLog(
-            self.start + self.step * first, self.step, self.position[own], self.torque[own], self.power[own]
+            self.start + self.step * first,
+            self.step,
+            self.position[own],
+            self.torque[own],
+            self.power[own],
+            self.counts,
         )
 
 
@@ -223,7 +232,15 @@ def mechanism_log(
     if len(position.t) < LEAST_STAGES or position.t[-1] - position.t[0] < LEAST_STAGES * grid.step:
         raise LogError(f"holds less than {LEAST_STAGES} stages of {grid.step:g} s")
     drawn = np.full(grid.count, np.nan) if power is None else _shown_power(power, grid, cuts)
-    return MechanismLog(grid.start, grid.step, _on_grid(position, grid, cuts), _on_grid(torque, grid, cuts), drawn)
+    read = _on_grid(position, grid, cuts), _on_grid(torque, grid, cuts)
+    return MechanismLog(grid.start, grid.step, *read, drawn, _counts(position.values))
+
+
+def _counts(values: Array) -> Array:
+    """(w,) smallest change of readings (K, w) but for rounding; 0 where they never change."""
+    change = np.abs(np.diff(values, axis=0))
+    least = np.min(np.where(change > _ROUNDING, change, np.inf), axis=0)
+    return np.where(np.isfinite(least), least, 0.0)
 
 
 def _shown_power(power: Series, grid: Grid, cuts: Cuts) -> Array:

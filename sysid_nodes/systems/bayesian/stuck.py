@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings that are stuck: encoders that stand and then jump, torques that stay the same while their joint moves."""
+"""Readings that are stuck: encoders that stand and then jump, torques that stay the same while their joint moves.
+
+An encoder whose readings flicker does so where its joint stands, too: one that reads exactly the same for some time is
+stuck. One that is coarse, and changes by counts, reads the same wherever its joint is slow.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,8 @@ MOVES = 1e-3
 
 _STOOD = 10  # stages
 _LEAST_JUMP, _COUNTS = 0.01, 20.0  # that a jump has at least, [rad] and in smallest steps of the reading
+_ORDER, _SPREAD = 4, 1.4826 / np.sqrt(70.0)  # of differences that show noise; of its deviation from their median size
+_SLOW, _LEAST_SLOW = 6.0, 5  # noise's deviations that a slow joint moves a stage; such stages that tell its encoder
 _JUMP = 3  # changes in a row that are more than half of the largest, at most
 
 
@@ -43,6 +49,7 @@ def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequ
                 f"'{joints[j]}' stops dead and reads the same for the last {since * log.step:.2g} s: stuck?",
                 kind=f"'{joints[j]}' stops dead",
             )
+    _refuse_still_readings(log, joints)
     for torque, j in zip(log.torque.T, np.flatnonzero(motors).tolist(), strict=True):
         told, way = torque[np.isfinite(torque)], log.position[:, j][np.isfinite(log.position[:, j])]
         if len(told) and np.ptp(told) == 0.0 and len(way) and np.ptp(way) > MOVES:
@@ -50,6 +57,48 @@ def refuse_stuck_readings(log: MechanismLog, joints: Sequence[str], motors: Sequ
                 f"the torque of '{joints[j]}' reads {told[0]:.3g} throughout while it moves: stuck?",
                 kind=f"the torque of '{joints[j]}' reads the same throughout",
             )
+
+
+def _refuse_still_readings(log: MechanismLog, joints: Sequence[str]) -> None:
+    """Raises where an encoder reads the same though it is not one that stands still."""
+    there = np.flatnonzero(np.isfinite(log.position).all(axis=0)).tolist()
+    longest = {j: same_stages(log.position[:, j]) for j in there}
+    counts = np.zeros(len(joints)) if log.counts is None else log.counts
+    slow = {j: slow_stages(log.position[:, j], *longest[j], float(counts[j])) for j in there}
+    moving = [j for j in there if np.ptp(log.position[:, j]) > 0.0]
+    for j in moving:
+        stood = longest[j][1] - longest[j][0]
+        if slow[j] >= _LEAST_SLOW and stood >= _STOOD:
+            raise LogError(
+                f"'{joints[j]}' reads the same for {stood * log.step:.2g} s, at other times it flickers: stuck?",
+                kind=f"'{joints[j]}' reads the same, at other times it flickers",
+            )
+    if min((slow[j] for j in moving), default=-1) < 0 or sum(slow[j] for j in moving) < _LEAST_SLOW:
+        return
+    for j in there:
+        if j not in moving:
+            raise LogError(
+                f"'{joints[j]}' reads the same throughout, others flicker: stuck? if locked, fix it in the URDF",
+                kind=f"'{joints[j]}' reads the same throughout",
+            )
+
+
+def same_stages(position: Array) -> tuple[int, int]:
+    """First and last but one of the most stages (N,) in a row that read exactly the same."""
+    edges = np.flatnonzero(np.diff(position, prepend=np.nan, append=np.nan) != 0.0)
+    k = int(np.argmax(np.diff(edges)))
+    return int(edges[k]), int(edges[k + 1])
+
+
+def slow_stages(position: Array, first: int, last: int, count: float = 0.0) -> int:
+    """Stages, but for first..last - 1, at which a joint (N,) moves by no more than its noise.
+
+    -1 where its readings repeat as those of a coarse encoder do: at another stage, or for noise below its count.
+    """
+    change, quick = np.abs(np.diff(position)), np.abs(np.diff(position, _ORDER))
+    noise = _SPREAD * float(np.median(quick[quick > 0.0])) if quick.any() else 0.0
+    others = np.delete(change, slice(first, last - 1))
+    return int(np.count_nonzero(others < _SLOW * noise)) if noise > count and np.all(others > 0.0) else -1
 
 
 def stuck_until_it_jumps(position: Array) -> int:

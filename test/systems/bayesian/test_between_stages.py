@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_trial import OURS, trial
-from benchmarks.bayesian_world import bench_log, true_mechanism
-from sysid_nodes.systems.bayesian import between_stages, conclusion
-from sysid_nodes.systems.bayesian.between_stages import _Finer, missed_between_stages
+from benchmarks.bayesian_world import bench_log, readings, simulate, true_mechanism
+from sysid_nodes.results.bayesian import BayesianStatus
+from sysid_nodes.systems.bayesian import between_stages, conclusion, identify
+from sysid_nodes.systems.bayesian.between_stages import _Finer, missed_between_stages, unfollowed_motion
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.noise import Correlation
@@ -60,3 +61,32 @@ def test_nothing_is_said_without_influences_or_of_a_few_stages() -> None:
     short = replace(problem, log=problem.log.part(0, 10), turning=problem.turning[:8])
     part = Estimate(start.q[:10], start.force[:10], start.x)
     assert not missed_between_stages(short, part, replace(none, own={"torque": None})).any()  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(("noise", "said"), [(1e-4, True), (1e-3, False)])
+def test_stages_that_err_by_more_than_the_noise_are_said(noise: float, said: bool) -> None:
+    """Intervals allow for it; only a shorter step makes them narrower."""
+    own = bench_robot("pendulum")
+    q, torque, _ = readings(own, simulate(own, 5202, 4.0), noise, 5202)
+    findings = " ".join(identify(bench_log(own, q, torque, None), own.robot, own.config).findings)
+    assert ("stages of 10 ms are long for this motion: 'joint1.viscous' is off by 1." in findings) is said
+
+
+@pytest.mark.parametrize(("rate", "said"), [(40.0, []), (80.0, ["joint1", "joint2"])])
+def test_motion_that_stages_do_not_follow_is_said(rate: float, said: list[str]) -> None:
+    problem, _ = sine_problem(rate)
+    words = tuple(f"'{name}' moves too fast for stages of 10 ms: take shorter (bayesian.step)" for name in said)
+    assert unfollowed_motion(problem) == words
+    assert unfollowed_motion(replace(problem, log=problem.log.part(0, 74))) == (), "of a few, noise looks like it"
+    coarse = replace(problem, log=replace(problem.log, counts=np.full(2, 1.0)))
+    assert unfollowed_motion(coarse) == (), "who stands flickers by a count now and then, which no polynomial follows"
+
+
+def test_motion_that_stages_do_not_follow_is_no_ground_for_a_claim() -> None:
+    """Of 1.25 Hz in 100 ms; at .3 mrad it was FOUND, and six of a multirotor's ten intervals held."""
+    own = bench_robot("multirotor")
+    own = replace(own, config=replace(own.config, step=0.1))
+    q, torque, _ = readings(own, simulate(own, 5202, 8.0), 3e-4, 5202)
+    result = identify(bench_log(own, q, torque, None), own.robot, own.config)
+    assert result.status is BayesianStatus.STALLED
+    assert "moves too fast for stages of 100 ms" in result.findings[0]

@@ -20,7 +20,7 @@ from benchmarks.bayesian_world import true_mechanism
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.results.bayesian import BayesianResult, BayesianStatus, PosteriorParameter
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
-from sysid_nodes.systems.bayesian import MechanismLog, identify
+from sysid_nodes.systems.bayesian import Grid, MechanismLog, Series, identify, mechanism_log
 from sysid_nodes.systems.bayesian.conclusion import _still_joints
 from sysid_nodes.systems.bayesian.config import SearchConfig, VerdictConfig
 from sysid_nodes.systems.bayesian.contradictions import _beyond_prior, _unexplained_joints, far_from_prior, too_short
@@ -104,11 +104,47 @@ def test_a_loop_that_does_not_close_is_refused(monkeypatch: pytest.MonkeyPatch) 
     assert refused.value.kind == "a loop cannot be closed at the first positions that were read"
 
 
-def test_an_encoder_that_never_changes_is_named() -> None:
+def test_an_encoder_that_stops_where_its_joint_turns_is_refused_if_it_flickers_elsewhere() -> None:
+    """It does not stop dead: only that readings flicker where the joint is as slow tells it from one that stands."""
+    log = read(LONG)
+    turns = 20 + int(np.argmin(np.abs(np.diff(log.position[20:160, 0]))))
+    log.position[turns:, 0] = log.position[turns, 0]
+    said = r"'hip' reads the same for .* s, at other times it flickers: stuck\?"
+    with pytest.raises(LogError, match=said) as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' reads the same, at other times it flickers"
+
+
+def test_an_encoder_that_never_changes_is_refused_if_others_flicker() -> None:
+    """With and without a power meter it was FOUND."""
+    log = read(SHORT)
+    log.position[:, 0] = 0.1
+    with pytest.raises(LogError, match="'hip' reads the same throughout, others flicker: stuck") as refused:
+        refuse_stuck_readings(log, leg().joint_names, [False] * leg().n)
+    assert refused.value.kind == "'hip' reads the same throughout"
+
+
+def test_an_encoder_whose_noise_is_below_its_count_may_stand() -> None:
+    """Of a real UR10e, rounded to .1 mrad: brought to stages' times nothing repeats but where a joint stands."""
+    log = read(LONG)
+    turns = 20 + int(np.argmin(np.abs(np.diff(log.position[20:160, 0]))))
+    log.position[turns:, 0] = log.position[turns, 0]
+    refuse_stuck_readings(replace(log, counts=np.full(leg().n, 1e-3)), leg().joint_names, [True, True, False, False])
+
+
+def test_the_smallest_change_of_readings_is_kept() -> None:
+    t = 0.002 * np.arange(500)
+    q = np.stack([1e-3 * np.round(1e3 * np.sin(t)), np.full(len(t), 0.3)], axis=1)
+    log = mechanism_log(Series(t, q), Series(t, q), None, Grid.over(t, 0.01))
+    np.testing.assert_allclose(log.part(5, 50).counts, [1e-3, 0.0], atol=1e-15)
+
+
+def test_a_coarse_encoder_that_never_changes_is_named() -> None:
     """It may as well stand: nothing tells."""
     log = read(SHORT)
     log.position[:, 0] = 0.1
-    assert "reads the same: 'hip' throughout; were it stuck" in " ".join(identified(log).findings)
+    log.position[:] = 5e-4 * np.round(log.position / 5e-4)
+    assert "reads the same: 'hip' throughout" in " ".join(identified(log).findings)
 
 
 @pytest.mark.parametrize(("stood", "said"), [(60, ["'hip' for 0.6 s"]), (40, [])])

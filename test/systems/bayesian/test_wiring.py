@@ -15,15 +15,16 @@ from shared.quick_and_slow import mark_slow
 from benchmarks.bayesian_log import CONFIG, leg, leg_log, leg_of, leg_record, prior_constants
 from benchmarks.bayesian_robots import bench_robot
 from benchmarks.bayesian_world import bench_log, readings, same_equations, true_mechanism
-from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, wiring
+from sysid_nodes.systems.bayesian import BayesianConfig, MechanismLog, reading_evidence
 from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import differences
 from sysid_nodes.systems.bayesian.mechanism import Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
+from sysid_nodes.systems.bayesian.reading_evidence import Rows
 from sysid_nodes.systems.bayesian.torque_errors import means, shares
 from sysid_nodes.systems.bayesian.turning import turns
 from sysid_nodes.systems.bayesian.ways_of_reading import rescalings, rewirings
-from sysid_nodes.systems.bayesian.wiring import Wiring, _Rows, other_wiring
+from sysid_nodes.systems.bayesian.wiring import Wiring, other_wiring
 
 Array = npt.NDArray[np.float64]
 
@@ -170,7 +171,7 @@ def test_means_are_of_torques_that_are_used() -> None:
 
 
 def test_what_was_not_judged_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "most_probable_constants", lambda *_: None)
+    monkeypatch.setattr(reading_evidence, "most_probable_constants", lambda *_: None)
     assert said(SHORT, (-1.0, 1.0)).open.startswith("whether torques were turned round or swapped was not judged")
 
 
@@ -178,7 +179,7 @@ def test_swapped_torques_are_means_of_the_stages_of_the_joint_that_they_are_for(
     """Means over the other joint's stages were compared with the motion of other moments, and swaps passed."""
     weight, told = shares(np.array([[True, True], [True, False], [True, True]]))
     none, read = np.zeros((1, 2)), np.array([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]])
-    rows = _Rows(np.zeros((1, 2, 1)), none, np.zeros((1, 2, 0)), weight, read, np.ones(2), told)
+    rows = Rows(np.zeros((1, 2, 1)), none, np.zeros((1, 2, 0)), weight, read, np.ones(2), told)
     *_, swapped = rewirings(["a", "b"])
     left = rows.errors(swapped).judge(np.zeros(1), np.ones(2)).left
     np.testing.assert_allclose(left, [[-30.0, -3.5]])
