@@ -116,11 +116,11 @@ def damped_step(
     point: Point,
     equations: NormalEquations,
     losses: list[Loss | None],
+    groups: Sequence[Blocks] | None,
     value: float,
     damping: float,
     constraints: Callable[[Point], ParameterRows] | None,
     room: Factor | None = None,
-    groups: Sequence[Blocks] | None = None,
 ) -> DampedStep[Point] | None:
     """The step; None where the damped Hessian is not positive definite or constraints clash.
 

@@ -61,7 +61,7 @@ class LevenbergMarquardtConfig:
     maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
     fit_suffices: bool = option(False, "stop once noise explains the residuals, all together")
-    corrections: int = option(0, "times at most that a step is corrected for the curvature that its end shows", minimum=0)
+    corrections: int = option(0, "times at most that a step is corrected for curvature its end shows", minimum=0)
     holds_stages: bool = option(False, "damp the few stages where a step overshoots more than all others")
 
 
@@ -165,11 +165,11 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        problem, room, held = self._problem, self._room, self._held
+        problem, held, model = self._problem, self._held, (self._losses, self._groups)
         equations = self._equations if held is None else held.hold(self._equations, damping)
-        step = damped_step(problem, self._point, equations, self._losses, before, damping, self._rows, room, self._groups)
+        step = damped_step(problem, self._point, equations, *model, before, damping, self._rows, self._room)
         self._degenerate += step is None
-        self._room = room if step is None else step.factor
+        self._room = self._room if step is None else step.factor
         trial, taken, blamed = (None, None, False) if step is None else self._try(step, damping)
         most = damping if held is None else max(damping, held.most)
         if taken is not None:

@@ -45,7 +45,8 @@ def refine(step: DampedStep[Point], trial: Trial[Point], most: int) -> Trial[Poi
     if share < _SHORTEST or not _within(step, along):
         return trial
     other = replace(step, step=along).take()
-    return replace(other, predicted=step.predicted(share)) if other.cost < trial.cost else trial
+    # Nobody has promised what a longer step gains.
+    return replace(other, predicted=step.predicted(min(share, 1.0))) if other.cost < trial.cost else trial
 
 
 def bend(step: DampedStep[Point], trial: Trial[Point]) -> DampedStep[Point] | None:
@@ -100,9 +101,7 @@ def _along_curve(first: Step, whole: Step, share: float) -> Step:
     def at(straight: Array, end: Array) -> Array:
         return share * straight + share**2 * (end - straight)
 
-    return Step(
-        at(first.stage, whole.stage), at(first.parameter, whole.parameter), at(first.local, whole.local)
-    )
+    return Step(at(first.stage, whole.stage), at(first.parameter, whole.parameter), at(first.local, whole.local))
 
 
 def _within(step: DampedStep[Point], along: Step) -> bool:

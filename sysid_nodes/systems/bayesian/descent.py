@@ -197,6 +197,11 @@ def soften(problem: MechanismProblem, sharpness: float) -> MechanismProblem:
     return replace(problem, mechanism=replace(problem.mechanism, sharpness=sharpness), noise=noise)
 
 
+def rules(most: int, tolerance: float) -> LevenbergMarquardtConfig:
+    """Of a descent of so many steps at most that ends where one lowers the cost by less, relatively."""
+    return LevenbergMarquardtConfig(most, tolerance, initial_damping=_DAMPING, corrections=_CORRECTIONS)
+
+
 def descend(
     problem: MechanismProblem,
     start: Estimate,
@@ -216,14 +221,13 @@ def descend(
     """
     most, point, before = config.search.iterations, start, 0
     for factor in config.search.sharpening if soften_first else ():
-        rules = LevenbergMarquardtConfig(min(most, _ROUGH_STEPS), _ROUGH, initial_damping=_DAMPING, corrections=_CORRECTIONS)
-        rough = solve_feasible(soften(problem, factor), point, rules, progress=progress)
+        leading = rules(min(most, _ROUGH_STEPS), _ROUGH)
+        rough = solve_feasible(soften(problem, factor), point, leading, progress=progress)
         before += rough.iterations
         if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
             break
         point = rough.point.point
-    rules = LevenbergMarquardtConfig(most, config.search.tolerance, initial_damping=_DAMPING, corrections=_CORRECTIONS)
-    found = solve_feasible(problem, point, rules, progress=progress)
+    found = solve_feasible(problem, point, rules(most, config.search.tolerance), progress=progress)
     return replace(found, iterations=before + found.iterations)
 
 
