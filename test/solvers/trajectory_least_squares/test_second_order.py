@@ -113,3 +113,36 @@ def test_a_parabola_tells_how_long_a_step_should_be(curvature: float) -> None:
         tried.append(len(seen))
     assert abs(found.point[0, 0]) < 1e-8
     assert tried[1] <= 3 < 10 < tried[0]
+
+
+class Bounded:
+    """The same with a constant in x's place, which is to be at least 0.03, and a stage that nothing moves."""
+
+    layout = Layout(1, 1, 1)
+
+    def linearise(self, point: Array) -> list[Blocks]:
+        by_parameter = np.array([[[0.0], [1.0], [-0.6 * point[1]]]])
+        by_stage = np.array([[[1.0], [0.0], [0.0]]])
+        return [Blocks(np.zeros(1, dtype=np.intp), self.residuals(point)[0], by_stage, by_parameter)]
+
+    def residuals(self, point: Array) -> list[Array]:
+        return [np.array([[point[0], point[1], 1.0 - 0.3 * point[1] ** 2]])]
+
+    def retract(self, point: Array, stage_step: Array, parameter_step: Array, local_step: Array) -> Array:
+        assert local_step.size == 0
+        return point + np.array([stage_step[0, 0], parameter_step[0]])
+
+    def stage_equalities(self, point: Array) -> StageEqualities:
+        return StageEqualities(np.zeros((1, 0)), np.zeros((1, 0, point.size - 1)))
+
+    def parameter_rows(self, point: Array) -> ParameterRows:
+        return ParameterRows(np.zeros((0, 2)), np.array([0.03 - point[1]]), np.array([np.inf]))
+
+
+def test_a_longer_step_keeps_to_the_bounds() -> None:
+    """The first step leads from 0.1 to 0.06; two and a half of it, which the parabola asks for, would lead to zero."""
+    rules = LevenbergMarquardtConfig(max_iterations=1, initial_damping=1e-10, corrections=1)
+    once = solve_feasible(Bounded(), np.array([0.0, 0.1]), rules)
+    assert once.point.point[1] == pytest.approx(0.06, abs=1e-3)
+    found = solve_feasible(Bounded(), np.array([0.0, 0.1]), replace(rules, max_iterations=20))
+    assert found.point.point[1] == pytest.approx(0.03, abs=1e-12)
