@@ -28,10 +28,9 @@ from benchmarks.peers import fatrop_posterior
 from benchmarks.peers.fatrop_posterior import FatropResult
 from benchmarks.report import Asked, Report, parser, progress
 from sysid_nodes.robots import load_robot
-from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian.config import BayesianConfig
-from sysid_nodes.systems.bayesian.descent import start_point, stated_noise
+from sysid_nodes.systems.bayesian.descent import rules, start_point, stated_noise
 from sysid_nodes.systems.bayesian.estimate import Estimate
 from sysid_nodes.systems.bayesian.log import MechanismLog
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, build_mechanism
@@ -125,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         apart = None if first is None else first.cost / begins - 1.0
         same &= apart is None or bool(abs(apart) < 1e-9)
         began = time.process_time()
-        ours = solve_feasible(problem, start, LevenbergMarquardtConfig(max_iterations=_MOST, cost_tolerance=1e-12))
+        ours = solve_feasible(problem, start, rules(_MOST, 1e-12))
         took = time.process_time() - began
         found = None if first is None else minimise_within(args.limit, problem, start, _MOST)
         build = 0.0 if first is None else first.build

@@ -22,11 +22,10 @@ import numpy.typing as npt
 from benchmarks.peers import fddp, fddp_constants
 from benchmarks.report import Asked, Report, parser, progress
 from sysid_nodes.robots import load_robot
-from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
 from sysid_nodes.systems.bayesian import BayesianConfig, Knowledge, MechanismLog, identify, identify_further
 from sysid_nodes.systems.bayesian.config import DrivePriorConfig, NoiseConfig, OnlineConfig, SearchConfig
-from sysid_nodes.systems.bayesian.descent import descend, start_point, stated_noise
+from sysid_nodes.systems.bayesian.descent import descend, rules, start_point, stated_noise
 from sysid_nodes.systems.bayesian.initial_motion import initial_positions
 from sysid_nodes.systems.bayesian.mechanism import Mechanism, Motion, build_mechanism
 from sysid_nodes.systems.bayesian.problem import MechanismProblem
@@ -79,10 +78,7 @@ def measure(mechanism: Mechanism, log: MechanismLog, most: int) -> tuple[float, 
     began = time.process_time()
     start = start_point(mechanism, log, mechanism.parameters.mean)
     problem = MechanismProblem(mechanism, log, stated_noise(mechanism, CONFIG), turns(mechanism, log, start))
-    if most:
-        found = solve_feasible(problem, start, LevenbergMarquardtConfig(max_iterations=most))
-    else:
-        found = descend(problem, start, CONFIG)
+    found = solve_feasible(problem, start, rules(most, 0.0)) if most else descend(problem, start, CONFIG)
     return time.process_time() - began, found.iterations, found.status.name, found.cost
 
 

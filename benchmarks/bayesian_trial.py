@@ -54,17 +54,25 @@ _TOLD = 20  # draws
 _KNOWN = 1e-9  # sigma of losses of which the commanded energy has none
 
 
+def rigid_rows(mechanism: Mechanism, truth: Truth) -> Array:
+    """(K, f, 11 n) derivative of rigid-body torques along a motion by bodies' inertial parameters and rotors, where
+    loops leave f directions."""
+    some = slice(None, None, _THIN)
+    rotors = np.eye(mechanism.chain.n) * truth.a[some, None]
+    links = standard_regressor(mechanism.chain, truth.q[some], truth.v[some], truth.a[some])
+    rows = np.concatenate([links, rotors], axis=2)
+    if count := mechanism.closures.count:
+        rows = np.linalg.svd(mechanism.closures.linearise(truth.q[some])[1])[2][:, count:] @ rows
+    return rows
+
+
 def errors(mechanism: Mechanism, truth: Truth, x: Array) -> list[float]:
     """Relative errors of friction over the speeds of the motion, mean over joints, and of rigid-body torques along it,
     rotors included; root mean square error of the bodies' log-Cholesky coordinates in prior sigmas.
     """
-    own, some = mechanism.parameters, slice(None, None, _THIN)
-    rows = standard_regressor(mechanism.chain, truth.q[some], truth.v[some], truth.a[some])
-    found, there = (rows @ own.inertia(c).ravel() + own.constants(c, "armature") * truth.a[some] for c in (x, truth.x))
+    own, rows = mechanism.parameters, rigid_rows(mechanism, truth)
+    found, there = (rows @ np.concatenate([own.inertia(c).ravel(), own.constants(c, "armature")]) for c in (x, truth.x))
     wrong = found - there
-    if count := mechanism.closures.count:
-        free = np.linalg.svd(mechanism.closures.linearise(truth.q[some])[1])[2][:, count:]
-        wrong, there = ((free @ torque[:, :, None])[:, :, 0] for torque in (wrong, there))
     speeds = np.linspace(-1.0, 1.0, 80)[:, None] * np.quantile(np.abs(truth.v), 0.95, axis=0)
     curve, true = (friction(own.friction(value), speeds, own.viscous_power)[:, own.motors] for value in (x, truth.x))
     size = np.linalg.norm(true, axis=0)

@@ -25,7 +25,8 @@ from benchmarks import (
 )
 from benchmarks.bayesian_log import leg_run
 from benchmarks.bayesian_robots import bench_robot
-from benchmarks.bayesian_world import true_mechanism
+from benchmarks.bayesian_trial import errors
+from benchmarks.bayesian_world import simulate, true_mechanism
 from benchmarks.report import Asked
 from sysid_nodes.solvers.trajectory_least_squares import LevenbergMarquardtConfig
 from sysid_nodes.solvers.trajectory_least_squares.feasible_descent import solve_feasible
@@ -105,6 +106,21 @@ def test_pairs_of_legs(name: str) -> None:
 
 
 @pytest.mark.slow
+def test_expected_errors_of_torques_are_those_of_draws() -> None:
+    own = bench_robot("pendulum")
+    mechanism, moved = true_mechanism(own), simulate(own, 0, 1.0)
+    rng, x, free = np.random.default_rng(0), moved.x, mechanism.parameters.free
+    root = 1e-4 * rng.standard_normal((len(free), len(free))) * mechanism.parameters.sigma[free, None]
+    expected = bayesian_symmetry.expected_error(mechanism, moved, x, root @ root.T)
+    squares = []
+    for step in rng.standard_normal((400, len(free))) @ root.T:
+        drawn = x.copy()
+        drawn[free] += step
+        squares.append(errors(mechanism, moved, drawn)[1] ** 2)
+    # Squares of few directions scatter by about as much as they are, their mean of 400 by a twentieth.
+    assert np.sqrt(np.mean(squares)) == pytest.approx(expected, rel=0.1)
+
+
 def test_symmetry(tmp_path: Path) -> None:
     arguments = ["--seeds", "1", "--duration", "1", "--robots", "quadruped", "--truths", "MuJoCo"]
     assert bayesian_symmetry.main([*arguments, "--out", str(tmp_path)]) == 0
@@ -185,8 +201,10 @@ def test_what_was_asked_of_changes_loops_legs_and_costs() -> None:
     assert met(bayesian_changes_report.slight_verdict([(True, {"held": [0.93, 0.89]})])) == [False]
     legs = [{"iterations": count, "near": 9, "violation": 1e-11} for count in (9, 16)]
     assert met(bayesian_loops._verdict("x", legs)) == [True, False]
-    alike = [{"neither": {"errors": [1.0, 1.0, 1.0]}, "both": {"errors": [0.7, 1.0, 0.9]}}]
+    both = {"errors": [0.7, 1.0, 0.9], "expected": 0.5}
+    alike = [{"neither": {"errors": [1.0, 1.0, 1.0], "expected": 1.0}, "both": both}]
     assert [bayesian_symmetry._verdict("x", alike, k)[2] for k in (0, 2)] == [True, False]
+    assert bayesian_symmetry._verdict("x", alike, 0)[1].endswith("; 50 % by what is told")
 
 
 def test_what_was_asked_beside_fatrop() -> None:

@@ -12,7 +12,15 @@ import numpy as np
 from sysid_nodes.solvers.trajectory_least_squares.factor import Factor, Step, factorise
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import NormalEquations
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows, constrained_step
-from sysid_nodes.solvers.trajectory_least_squares.problem import Array, Curved, Loss, ParameterStep, Point, Problem
+from sysid_nodes.solvers.trajectory_least_squares.problem import (
+    Array,
+    Blocks,
+    Curved,
+    Loss,
+    ParameterStep,
+    Point,
+    Problem,
+)
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost
 
 
@@ -57,6 +65,8 @@ class DampedStep(Generic[Point]):
         bent: by how much less the model falls, times two, for constraints and what is known of its curvature.
         length: largest |delta_i| sqrt(H_ii).
         factor: of the damped Hessian.
+        groups: the linear model, for corrections; None where it was not kept.
+        constraints: on the parameters.
     """
 
     problem: Problem[Point]
@@ -69,22 +79,29 @@ class DampedStep(Generic[Point]):
     bent: float
     length: float
     factor: Factor
+    groups: Sequence[Blocks] | None = None
+    constraints: ParameterRows | None = None
 
     @property
     def promise(self) -> float:
         """By how much the model falls if the whole step is taken."""
-        return 0.5 * (self.slope + self.damped - self.bent)
+        return self.predicted(1.0)
+
+    def predicted(self, share: float) -> float:
+        """By how much the model falls if a part of the step is taken.
+
+        It falls by share slope - share^2 delta'H delta / 2, with delta'H delta = slope - damped.
+        """
+        return share * self.slope - 0.5 * share**2 * (self.slope - self.damped + self.bent)
 
     def take(self, share: float = 1.0) -> Trial[Point]:
-        """The step or, without constraints, a part of it."""
-        # The model falls by share slope - share^2 delta'H delta / 2, with delta'H delta = slope - damped.
-        predicted = share * self.slope - 0.5 * share**2 * (self.slope - self.damped) - 0.5 * share**2 * self.bent
+        """The step or a part of it."""
         step = self.step
         with np.errstate(over="ignore", invalid="ignore"):  # far beyond the model anything may overflow: no cost then
             moved = self.problem.retract(self.point, share * step.stage, share * step.parameter, share * step.local)
             residuals = self.problem.residuals(moved)
         reached = cost(residuals, self.losses)
-        return Trial(moved, reached, self.cost - reached, predicted, share * self.length, share, residuals)
+        return Trial(moved, reached, self.cost - reached, self.predicted(share), share * self.length, share, residuals)
 
 
 def gradients(equations: NormalEquations) -> tuple[Array, Array, Array]:
@@ -99,6 +116,7 @@ def damped_step(
     point: Point,
     equations: NormalEquations,
     losses: list[Loss | None],
+    groups: Sequence[Blocks] | None,
     value: float,
     damping: float,
     constraints: Callable[[Point], ParameterRows] | None,
@@ -106,15 +124,16 @@ def damped_step(
 ) -> DampedStep[Point] | None:
     """The step; None where the damped Hessian is not positive definite or constraints clash.
 
-    `room` as in `factorise`.
+    `room` as in `factorise`; `groups` as in `DampedStep`.
     """
     factor = factorise(equations, damping, room=room)
     held: ParameterStep | None = None
-    if factor is not None and constraints is not None:
-        held = constrained_step(factor.corner, factor.parameter_gradient, constraints(point))
+    rows = None if constraints is None else constraints(point)
+    if factor is not None and rows is not None:
+        held = constrained_step(factor.corner, factor.parameter_gradient, rows)
     elif factor is not None and isinstance(problem, Curved):
         held = problem.parameter_step(point, factor.corner, factor.parameter_gradient)
-    if factor is None or (constraints is not None and held is None):
+    if factor is None or (rows is not None and held is None):
         return None
     step = factor.step(None if held is None else held.step)
     slope = damped = length = 0.0
@@ -126,4 +145,4 @@ def damped_step(
             damped += damping * float(np.sum(scale * delta**2))
             length = max(length, float(np.abs(np.sqrt(diagonal) * delta).max()))
     bent = 0.0 if held is None else held.bent
-    return DampedStep(problem, losses, point, value, step, slope, damped, bent, length, factor)
+    return DampedStep(problem, losses, point, value, step, slope, damped, bent, length, factor, groups, rows)

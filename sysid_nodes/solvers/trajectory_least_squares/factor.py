@@ -14,6 +14,7 @@ from sysid_nodes.kernel.normal_equations import compiled_normal_equations
 from sysid_nodes.solvers.trajectory_least_squares.band import Band
 from sysid_nodes.solvers.trajectory_least_squares.normal_equations import CHUNK, NormalEquations, add_window
 from sysid_nodes.solvers.trajectory_least_squares.problem import Array
+from sysid_nodes.solvers.trajectory_least_squares.windows import scatter_add
 
 _UNDETERMINED = 1e-13
 """A pivot that small, relative to the diagonal, is the rounding of zero."""
@@ -70,6 +71,27 @@ class Factor:
         stage = lapack.dtbtrs(self.band.lapack, right[:, None], uplo="L", trans="T")[0]
         stage = stage.reshape(layout.stages, layout.size)
         return Step(stage, parameter, self._local_step(stage, parameter))
+
+    def pulled(self, gradient: Step) -> Factor:
+        """The same Hessian's with a gradient added to that of the equations (which stay as they are)."""
+        structure, layout = self.equations.windows, self.equations.layout
+        stage, parameter, local = gradient.stage.copy(), gradient.parameter, self.local_rows
+        if local.size:
+            reach = structure.width * layout.size
+            own = np.einsum("kij,kj->ki", self.local_root, gradient.local)
+            back = np.einsum("kij,ki->kj", local[:, :, :-1], own)
+            for k in range(structure.width):
+                part = back[:, k * layout.size : (k + 1) * layout.size]
+                scatter_add(stage, structure.local_first + k, -part)
+            parameter = parameter - back[:, reach:].sum(axis=0)
+            local = np.concatenate([local[:, :, :-1], local[:, :, -1:] + own[:, :, None]], axis=2)
+        moved = self._solve_band(stage[:, :, None], 0, transposed=False).reshape(-1)
+        return replace(
+            self,
+            gradient=self.gradient + moved,
+            parameter_gradient=self.parameter_gradient + parameter - self.border.T @ moved,
+            local_rows=local,
+        )
 
     def covariances_with(self, *asked: int) -> tuple[Array, Array]:
         """(T + 1, n, s n) covariances of all stages with s of them, (p, s n) of the parameters with these."""

@@ -33,6 +33,7 @@ from sysid_nodes.solvers.trajectory_least_squares.normal_equations import (
 from sysid_nodes.solvers.trajectory_least_squares.parameter_program import ParameterRows
 from sysid_nodes.solvers.trajectory_least_squares.problem import Blocks, InPieces, Layout, Loss, Point, Problem
 from sysid_nodes.solvers.trajectory_least_squares.robust import cost, fits
+from sysid_nodes.solvers.trajectory_least_squares.second_order import refine
 from sysid_nodes.solvers.trajectory_least_squares.timer import Timer
 from sysid_nodes.solvers.trajectory_least_squares.windows import windows
 
@@ -60,6 +61,7 @@ class LevenbergMarquardtConfig:
     maximum_damping: float = option(1e12, "give up beyond", minimum=1.0)
     time_limit: float = option(0.0, "wall time of a solve; 0: none", unit="s", minimum=0.0)
     fit_suffices: bool = option(False, "stop once noise explains the residuals, all together")
+    corrections: int = option(0, "times at most that a step is corrected for curvature its end shows", minimum=0)
     holds_stages: bool = option(False, "damp the few stages where a step overshoots more than all others")
 
 
@@ -128,7 +130,7 @@ class _Descent(Generic[Point]):
     ) -> None:
         self._problem, self._config, self._rows = problem, config, rows
         self._point, self._damping, self._growth = start, config.initial_damping, 2.0
-        self._equations, self._losses, self._cost = _linearise(problem, start)
+        self._equations, self._losses, self._groups, self._cost = _linearise(problem, start)
         self._initial_cost = self._cost
         self._rejected = 0.0
         self._iterations = self._degenerate = 0
@@ -163,11 +165,11 @@ class _Descent(Generic[Point]):
             return status
         self._iterations += 1
         damping, before = self._damping, self._cost
-        problem, room, held = self._problem, self._room, self._held
+        problem, held, model = self._problem, self._held, (self._losses, self._groups)
         equations = self._equations if held is None else held.hold(self._equations, damping)
-        step = damped_step(problem, self._point, equations, self._losses, before, damping, self._rows, room)
+        step = damped_step(problem, self._point, equations, *model, before, damping, self._rows, self._room)
         self._degenerate += step is None
-        self._room = room if step is None else step.factor
+        self._room = self._room if step is None else step.factor
         trial, taken, blamed = (None, None, False) if step is None else self._try(step, damping)
         most = damping if held is None else max(damping, held.most)
         if taken is not None:
@@ -207,6 +209,8 @@ class _Descent(Generic[Point]):
         shares = _SHARES if self._rows is None else _SHARES[:1]
         for share in shares:
             trial = step.take(share)
+            if share == 1.0:
+                trial = refine(step, trial, self._config.corrections)
             if _is_acceptable(trial, damping, step.cost):
                 return trial, trial, False
             if trial.share == 1.0 and self._blame(trial):
@@ -251,23 +255,27 @@ class _Descent(Generic[Point]):
 
     def _renew_model(self) -> SolveStatus | None:
         """Linearises at the point that was reached."""
-        self._equations, self._losses, _ = _linearise(self._problem, self._point, self._equations)
+        self._equations, self._losses, self._groups, _ = _linearise(self._problem, self._point, self._equations)
         return None if _is_finite(self._equations, self._cost) else SolveStatus.NOT_FINITE
 
 
 def _linearise(
     problem: Problem[Point], point: Point, room: NormalEquations | None = None
-) -> tuple[NormalEquations, list[Loss | None], float]:
-    """The linear model, losses of its groups and the cost; `room` as in `assemble_pieces`."""
+) -> tuple[NormalEquations, list[Loss | None], Sequence[Blocks] | None, float]:
+    """The linear model, losses of its groups, the groups if they are plain and whole, and the cost.
+
+    `room` as in `assemble_pieces`.
+    """
     if isinstance(problem, InPieces):
         return _linearise_pieces(problem, point, problem.layout, room)
     groups = problem.linearise(point)
-    return assemble(groups, problem.layout), _losses(groups), _cost(groups)
+    losses = _losses(groups)
+    return assemble(groups, problem.layout), losses, groups if not any(losses) else None, _cost(groups)
 
 
 def _linearise_pieces(
     problem: InPieces[Point], point: Point, layout: Layout, room: NormalEquations | None
-) -> tuple[NormalEquations, list[Loss | None], float]:
+) -> tuple[NormalEquations, list[Loss | None], None, float]:
     shapes, values = problem.shapes(), list[float]()
 
     def count_costs() -> Iterator[Sequence[Blocks]]:
@@ -276,7 +284,7 @@ def _linearise_pieces(
             yield groups
 
     equations = assemble_pieces(count_costs(), windows(shapes, layout), layout, room=room)
-    return equations, _losses(shapes), sum(values)
+    return equations, _losses(shapes), None, sum(values)
 
 
 def _losses(groups: Sequence[Blocks]) -> list[Loss | None]:

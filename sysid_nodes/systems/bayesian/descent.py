@@ -34,7 +34,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 _SOFTER = 5.0  # times the noise of torques in a softer problem; ten leads some Cassie legs to another minimum
 _DAMPING = 1.0  # where a descent begins, relative to what prior and readings of positions tell by themselves
-_ROUGH, _ROUGH_STEPS = 1e-3, 20  # tolerance and most steps of a descent of a softer problem
+_CORRECTIONS = 3  # of a step for curvature
+_ROUGH, _ROUGH_STEPS = 1e-2, 20  # tolerance and most steps of a descent of a softer problem
 _MAY_COME_BACK = 5  # rounds after which torques that were left out stay so
 Progress = Callable[[str, int, int], None]
 """Called with the work at hand, the step and the number of steps."""
@@ -196,6 +197,11 @@ def soften(problem: MechanismProblem, sharpness: float) -> MechanismProblem:
     return replace(problem, mechanism=replace(problem.mechanism, sharpness=sharpness), noise=noise)
 
 
+def rules(most: int, tolerance: float) -> LevenbergMarquardtConfig:
+    """Of a descent of so many steps at most that ends where one lowers the cost by less, relatively."""
+    return LevenbergMarquardtConfig(most, tolerance, initial_damping=_DAMPING, corrections=_CORRECTIONS)
+
+
 def descend(
     problem: MechanismProblem,
     start: Estimate,
@@ -215,14 +221,13 @@ def descend(
     """
     most, point, before = config.search.iterations, start, 0
     for factor in config.search.sharpening if soften_first else ():
-        rules = LevenbergMarquardtConfig(min(most, _ROUGH_STEPS), _ROUGH, initial_damping=_DAMPING)
-        rough = solve_feasible(soften(problem, factor), point, rules, progress=progress)
+        leading = rules(min(most, _ROUGH_STEPS), _ROUGH)
+        rough = solve_feasible(soften(problem, factor), point, leading, progress=progress)
         before += rough.iterations
         if rough.status is SolveStatus.INFEASIBLE or not np.isfinite(rough.cost):
             break
         point = rough.point.point
-    rules = LevenbergMarquardtConfig(most, config.search.tolerance, initial_damping=_DAMPING)
-    found = solve_feasible(problem, point, rules, progress=progress)
+    found = solve_feasible(problem, point, rules(most, config.search.tolerance), progress=progress)
     return replace(found, iterations=before + found.iterations)
 
 

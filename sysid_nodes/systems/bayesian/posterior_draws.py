@@ -45,6 +45,7 @@ LEAST_WORTH = 50.0
 
 _ENOUGH = 0.05  # of the draws that are asked for, at least twice LEAST_WORTH: worth as many, they end the search
 _TOGETHER = 125  # are moved at once
+_CHORDS = 4  # steps by the derivative at the estimate, which all draws share
 _ITERATIONS, _HALVINGS = 10, 2
 _LEFT = 0.7  # of what is missed after a step, from which on there is nothing to be found: where something is, a fourth
 _NEAR = 1e-3  # standard deviations from which the next step of Newton's method is the last: it leaves their square
@@ -189,6 +190,12 @@ class _Residuals:
         ways = np.concatenate([-self._ways, self._across], axis=1)
         scale = np.concatenate([self._size, np.ones(self._across.shape[1])])
         off = self._off(bodies, first, linear)
+        common = self._derivatives(self._start[None, self._bodies], ways)[0].T
+        for _ in range(_CHORDS):
+            near = bodies + _shorten(np.linalg.solve(common, off.T).T @ ways.T)
+            missed = self._off(near, first, linear)
+            better = np.linalg.norm(scale * missed, axis=1) < np.linalg.norm(scale * off, axis=1)
+            bodies[better], off[better] = near[better], missed[better]
         for _ in range(_ITERATIONS):
             size = np.linalg.norm(scale * off, axis=1)
             solved, determinant = _solve_each(self._derivatives(bodies[todo], ways), off)
@@ -196,9 +203,7 @@ class _Residuals:
             logarithm[todo[last]] = determinant[last]
             bodies[todo[last]] += step[last]
             todo, size, step = todo[~last], size[~last], step[~last]
-            step[~np.isfinite(step).all(axis=1)] = 0.0
-            largest = np.abs(step).max(axis=1, initial=0.0)
-            step *= np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST))[:, None]
+            step = _shorten(step)
             off = self._off(bodies[todo] + step, first[todo], linear[todo])
             for _ in range(_HALVINGS):
                 worse = np.flatnonzero(~(np.linalg.norm(scale * off, axis=1) < size))
@@ -211,6 +216,13 @@ class _Residuals:
             if not len(todo):
                 break
         return bodies, logarithm
+
+
+def _shorten(step: Array) -> Array:
+    """Steps (S, b) none of which is too long for a linear model; zero where they are not finite."""
+    finite = np.where(np.isfinite(step).all(axis=1, keepdims=True), step, 0.0)
+    largest = np.abs(finite).max(axis=1, initial=0.0, keepdims=True)
+    return np.asarray(finite * np.minimum(1.0, _LONGEST / np.maximum(largest, _LONGEST)))
 
 
 def _solve_each(transposed: Array, right: Array) -> tuple[Array, Array]:

@@ -24,7 +24,7 @@ def test_a_linear_problem_falls_as_predicted(share: float) -> None:
     groups = random_groups(np.random.default_rng(0), layout, 3)
     problem, start = LinearProblem(layout, groups), LinearPoint.zero(layout)
     value = cost([blocks.residual for blocks in groups], [None] * len(groups))
-    step = damped_step(problem, start, assemble(groups, layout), [None] * len(groups), value, 0.3, None)
+    step = damped_step(problem, start, assemble(groups, layout), [None] * len(groups), groups, value, 0.3, None)
     assert step is not None
     found = step.take(share)
     assert found.predicted == pytest.approx(found.decrease, rel=1e-9)
@@ -45,7 +45,7 @@ def test_damping_is_relative_to_the_groups_that_measure_steps(measured: tuple[in
     problem, start = LinearProblem(layout, groups), LinearPoint.zero(layout)
     value, damping = cost([blocks.residual for blocks in groups], [None] * len(groups)), 0.3
     equations = assemble_pieces([groups[:cut], groups[cut:]], windows(groups, layout), layout)
-    step = damped_step(problem, start, equations, [None] * len(groups), value, damping, None)
+    step = damped_step(problem, start, equations, [None] * len(groups), groups, value, damping, None)
     assert step is not None
     rows, residual = dense(groups, layout)
     scale, whole = (np.sum(dense(chosen, layout)[0] ** 2, axis=0) for chosen in ([groups[k] for k in measured], groups))

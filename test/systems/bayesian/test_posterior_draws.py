@@ -151,6 +151,35 @@ def test_draws_and_weights_are_those_of_the_definition(total: float) -> None:
     assert np.ptp(off) < 1e-3, "determinants are of before Newton's last step, of 3e-4 sigmas at most"
 
 
+def test_steps_by_the_shared_derivative_lead_to_the_same_draws_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, rng, asked, ends = constants(), np.random.default_rng(0), list[int](), []
+    told = in_sum(own, 0.004)
+    found = estimate_with_correlated_errors(own, told, np.zeros((len(own.free), len(own.free))), own.mean)
+    assert found is not None
+    steps = found[1].samples(200, rng)
+    residuals = posterior_draws._Residuals(own, told, found[0])
+    plain = residuals._derivatives
+
+    def counted(bodies: Array, ways: Array) -> Array:
+        asked[-1] += len(bodies)
+        return plain(bodies, ways)
+
+    monkeypatch.setattr(residuals, "_derivatives", counted)
+    for chords in (0, posterior_draws._CHORDS):
+        monkeypatch.setattr(posterior_draws, "_CHORDS", chords)
+        asked.append(0)
+        ends.append(residuals.move(steps))
+    one, other = (np.isfinite(log) for _, log in ends)
+    both = one & other
+    assert both.sum() > 100, "the others leave the bounds"
+    assert np.sum(one != other) <= 2
+    # Newton's last step leaves the square of a thousandth of a sigma, in units of what the log tells.
+    np.testing.assert_allclose(
+        ends[0][0][both] / own.sigma[own.free], ends[1][0][both] / own.sigma[own.free], atol=1e-4
+    )
+    assert asked[1] < 0.8 * asked[0]
+
+
 def test_a_bound_is_kept_and_leaves_the_rest_as_it_is_within() -> None:
     """A rotor that may be nothing: half of the first order's draws about it are cut off."""
     own = constants(armature=0.02)

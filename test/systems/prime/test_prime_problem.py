@@ -154,7 +154,7 @@ def test_descents_take_the_curved_step_of_the_constants() -> None:
         blocks = one.linearise(point)
         equations, losses = assemble(blocks, one.layout), [group.loss for group in blocks]
         value = cost([group.residual for group in blocks], losses)
-        taken = damped_step(one, point, equations, losses, value, 1e-4, None)
+        taken = damped_step(one, point, equations, losses, None, value, 1e-4, None)
         assert taken is not None
         parameters, inertia = one.model.parameters, one.model.config.inertia
         corner, gradient = taken.factor.corner, taken.factor.parameter_gradient
