@@ -36,7 +36,7 @@ from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
-from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate, calibrated_box
+from sysid_nodes.systems.interval.calibration import MARGIN, Progress, calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import (
     BAYESIAN,
     BOTH,
@@ -46,6 +46,7 @@ from sysid_nodes.systems.interval.calibration_file import (
     refuse_place,
     save_calibration,
 )
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.noise import unread_joints
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline

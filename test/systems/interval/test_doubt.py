@@ -15,8 +15,9 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.results import Status
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import calibrate
 from sysid_nodes.systems.interval.calibration_file import BOTH, load_calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.untold_effects import BEND, SCALE, SPRING, TILT
 from sysid_nodes.systems.interval.estimate.untold_effects import LOAD as WITH_LOAD
