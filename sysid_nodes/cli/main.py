@@ -25,7 +25,7 @@ COMMANDS = {
     "init": "draft a parameter file from a URDF and a recording",
     "check": "check a recording: signs, units, gaps, noise, excitation",
     "calibrate": "identify the robot without payload, for later replays",
-    "predict": "predict the torques of a recording from a calibration or result",
+    "predict": "predict a recording's torques from a calibration or result",
     "convert": "convert a table (CSV or NumPy) to a bag",
     "excite": "generate a motion that excites the drives or the links",
     "evaluate": "predict a recording of a legged robot from a result",
