@@ -53,7 +53,7 @@ autoapi_keep_files = False
 CONTENTS = {
     "Start": ["install", "choose", "gallery", "errors", "batch", "ros"],
     "Systems": sorted(f"{page.parent.name}/index" for page in (ROOT / "docs").glob("*/index.md")),
-    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture"],
+    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture", "tried"],
     "Project": ["/benchmarks/README", "/CONTRIBUTING", "/CHANGELOG"],
 }
 """What the site's menu shows; pages of a system follow below its first one."""
