@@ -7,6 +7,8 @@ configures and activates itself unless its option ``autostart`` is off.
 
 from __future__ import annotations
 
+import functools
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,11 +23,27 @@ from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.graph_watch import GraphWatch
-from sysid_nodes.ros.lifecycle import log_exceptions
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 
 _AUTOSTART_PERIOD = 0.1  # [s]
+
+Transition = Callable[[Any, LifecycleState], TransitionCallbackReturn]
+
+
+def log_exceptions(transition: Transition) -> Transition:
+    """Logs what a transition raises; rclpy turns it into the error state without a word."""
+
+    @functools.wraps(transition)
+    def wrapped(node: Any, state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return transition(node, state)
+        except Exception:
+            if node.context.ok():  # otherwise it is the shutdown that the transition met
+                node.get_logger().error(traceback.format_exc())
+            raise
+
+    return wrapped
 
 
 class ManagedNode(LifecycleNode):

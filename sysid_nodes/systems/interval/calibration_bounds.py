@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a calibration claims: the bound on torque errors that its runs leave, and the intervals that follow from it."""
+"""Claims of a calibration: the bound on torque errors that its runs leave, and the intervals that follow from it."""
 
 from __future__ import annotations
 
