@@ -165,8 +165,8 @@ class UntoldEffect:
     @property
     def sentence(self) -> str:
         """In a few words."""
-        size = with_unit(f"{self.size:.2g} +- {self.sigma:.1g}", self.unit)
-        return f"the residuals look like {self.name}: {size}"
+        sigma = with_unit(f"{self.sigma:.1g}", self.unit)
+        return f"the residuals look like {self.name}: {self.size:.2g} +- {sigma}"
 
 
 @dataclass(frozen=True)

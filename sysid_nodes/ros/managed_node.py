@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lifecycle that all nodes of this package's algorithms share.
 
-Configure makes everything, activate listens, deactivate ends that and keeps what was found, cleanup forgets it. A node
-configures and activates itself unless its option ``autostart`` is off.
+Configure makes everything, activate subscribes, deactivate unsubscribes and keeps the results, cleanup discards them. A
+node configures and activates itself unless its option ``autostart`` is off.
 """
 
 from __future__ import annotations
@@ -151,13 +151,13 @@ class ManagedNode(LifecycleNode):
             self._warn(f"stays active: {held}")
             return TransitionCallbackReturn.FAILURE
         self._unsubscribe()
-        self._say("inactive: no longer listening; what was found is kept")
+        self._say("inactive: unsubscribed, results are kept")
         return super().on_deactivate(state)
 
     @log_exceptions
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
-        self._say("cleaned up: what was found is gone")
+        self._say("cleaned up: results are discarded")
         return super().on_cleanup(state)
 
     @log_exceptions

@@ -510,7 +510,7 @@ def test_every_event_is_a_line_of_the_log_and_no_window_is(bench: Any, motion: J
         "WAITING -> ",
         "changed: noise.velocity_error = [0.0002]",
         "reset: started over from the prior",
-        "inactive: no longer listening",
+        "inactive: unsubscribed",
         "cleaned up",
     ]
 
