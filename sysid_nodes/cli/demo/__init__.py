@@ -24,6 +24,7 @@ Files in the folder given by --out
   result.json   the result with its history, and the hidden truth
   report.html   a page for the browser
   series.npz    data of the figures in that page
+  scene.yaml    kinova: the obstacles
   result.mcap   not kinova: the replay's estimates and the robot in motion, for RViz and Foxglove
   truth/        not kinova: the hidden truth
 
