@@ -34,7 +34,8 @@ def test_what_was_refused_raises_the_level_to_a_warning_and_never_lowers_it(
 
 
 @pytest.mark.parametrize(
-    ("profile", "once", "timers"), [(qos.LATCHED, False, 1), (qos.LATCHED, True, 0), (10, False, 0)]
+    ("profile", "once", "timers"),
+    [(qos.LATCHED, False, 1), (qos.LATCHED, True, 0), (qos.stream("reliable", 10), False, 0)],
 )
 def test_what_is_latched_is_signed_anew_in_time(tmp_path: Path, profile: Any, once: bool, timers: int) -> None:
     """Twice before its signature is too old, so that a late joiner may miss one; what is to be obeyed once is not."""
