@@ -49,8 +49,8 @@ def leg_run(seed: int, duration: float, spread: float = 0.15) -> tuple[LegTruth,
 
 def leg_record(truth: LegTruth, duration: float, rng: np.random.Generator) -> LegRecord:
     """Readings of a hidden leg."""
-    noise = dict(zip(("position_noise", "torque_noise", "power_noise"), NOISE, strict=True))
-    return simulate_leg(truth, duration, rng, **noise)
+    position, torque, power = NOISE
+    return simulate_leg(truth, duration, rng, position_noise=position, torque_noise=torque, power_noise=power)
 
 
 def leg_of(mechanism: Mechanism, x: Array) -> LegTruth:

@@ -27,7 +27,7 @@ from benchmarks.report import Report, parser
 from sysid_nodes.cli.progress import track
 from sysid_nodes.data.bounds import PARAMETER_NAMES
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import VAGUE, since_calibration
 from sysid_nodes.systems.interval.estimate.robot_belief import Bare, statistical_belief

@@ -28,8 +28,9 @@ from sysid_nodes.models.friction import friction_torque
 from sysid_nodes.models.known_robot import nominal_parameters
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import MotorConstants, load_robot
-from sysid_nodes.systems.interval.calibration import Run, calibrate, calibrated_box
+from sysid_nodes.systems.interval.calibration import calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 

@@ -20,7 +20,7 @@ from benchmarks.real_arm_logs import RealArm, real_arms
 from benchmarks.report import Report, parser
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.estimate.robot_belief import Bare, predicting_point, statistical_belief
 from sysid_nodes.systems.interval.momentum_rows import MomentumRows, join, select
 from sysid_nodes.systems.interval.torque_models import compare_torque, plain_least_squares

@@ -18,8 +18,9 @@ from benchmarks.untold_effects import Untold
 from benchmarks.untold_plant import Load, draw_load
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.results import Status
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
 Array = npt.NDArray[np.float64]

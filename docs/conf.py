@@ -51,9 +51,9 @@ autoapi_options = ["members", "undoc-members", "show-inheritance", "show-module-
 autoapi_keep_files = False
 
 CONTENTS = {
-    "Start": ["install", "choose", "gallery", "errors", "batch", "ros"],
+    "Start": ["install", "choose", "gallery", "errors", "batch", "ros", "glossary"],
     "Systems": sorted(f"{page.parent.name}/index" for page in (ROOT / "docs").glob("*/index.md")),
-    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture"],
+    "Reference": ["/reference/sysid_nodes/index", "/examples/README", "exit-status", "architecture", "tried"],
     "Project": ["/benchmarks/README", "/CONTRIBUTING", "/CHANGELOG"],
 }
 """What the site's menu shows; pages of a system follow below its first one."""

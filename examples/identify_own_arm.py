@@ -16,8 +16,9 @@ from sysid_nodes.data.config import load_yaml
 from sysid_nodes.logs import read_joint_states
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import calibrate
 from sysid_nodes.systems.interval.calibration_file import save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays many recordings at once, each as `sysid replay` does, and compares what they say.
+"""Replays many recordings in parallel, each as 'sysid replay' does, and compares the results.
 
 The folder given by --out gets
   NAME/         what `sysid replay` writes, for each recording

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifies the bare robot from unloaded runs, and the drives' gains from a run with a payload of known mass.
+"""Identifies the robot itself from runs without payload, and torque gains from a run with a payload of known mass.
 
-Writes a calibration for 'sysid replay --calibration': inertia, friction, armature and offsets of the robot,
-physically consistent, with the uncertainty that the data leave. Of a legged robot (go2, g1, or a configuration of
-prime_estimator), the gains of its drives from a walk of the whole robot with a known mass: a parameter file with them.
-Methods, of arms:
-  interval   box and rows of all values that the data allow, errors being bounded as stated (the default)
-  bayesian   the box and rows of a posterior that begins with what known_robot states: probable, not proven; its own
-             options by --set bayesian.KEY=VALUE, the file is the interval identifier's
-  both       the former with the latter's estimate; exit status 3 where the two exclude each other
+For an arm it writes a calibration for 'sysid replay --calibration': physically consistent inertia, friction, armature
+and offsets of the robot, with their uncertainty. For a legged robot (go2, g1, or a configuration of prime_estimator) it
+needs a walk of the robot with known total mass, and writes a parameter file with the gains of its drives.
+Methods, for arms:
+  interval   all values that are consistent with the data and the stated error bounds (default)
+  bayesian   95 % of a posterior, whose prior is what known_robot states: not proven; options: --set bayesian.KEY=VALUE
+  both       the intervals of the first with the estimate of the second; exit status 3 if they exclude each other
 
 examples:
   sysid calibrate bags/unloaded --config config/my_arm.yaml --out calibration.json
@@ -36,7 +35,7 @@ from sysid_nodes.cli.prime.entry import is_wanted
 from sysid_nodes.cli.progress import Stages
 from sysid_nodes.exceptions import ConfigError
 from sysid_nodes.robots import Robot
-from sysid_nodes.systems.interval.calibration import MARGIN, Progress, Run, calibrate, calibrated_box
+from sysid_nodes.systems.interval.calibration import MARGIN, Progress, calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import (
     BAYESIAN,
     BOTH,
@@ -46,6 +45,7 @@ from sysid_nodes.systems.interval.calibration_file import (
     refuse_place,
     save_calibration,
 )
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.noise import unread_joints
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline

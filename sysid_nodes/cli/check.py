@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks a recording over before anything is identified: what is in it, and how its signals read.
+"""Checks a recording against the configuration before identification.
 
-Signs, units and sides of the signals joint by joint with the evidence, rates and gaps, what the wrist weighs, delay
-between position and torque, noise, what this motion cannot tell, and the lines of the parameter file that would mend
-what is wrong. Findings are against the configuration; the same ones are what the live node reports on /diagnostics.
-Of a legged robot (go2, g1, or a configuration of prime_estimator): every stream with its rate, gaps and residuals,
-velocities against positions joint by joint, what is off of drives, encoders, feet and ground, and what is not observed.
+For an arm it reports, joint by joint, the signs and units of the signals with the evidence for them; rates and gaps;
+the load at the wrist; the delay between position and torque; noise; what the motion does not excite; and the lines of
+the parameter file that would correct what is wrong. The live node reports the same findings on /diagnostics.
+For a legged robot (go2, g1, or a configuration of prime_estimator) it reports each stream with its rate, gaps and
+residuals; velocities against positions; deviations of drives, encoders, feet and ground from their description; and
+what is not observed.
 
 examples:
   sysid check bags/loaded --config config/kinova_gen3.yaml
   sysid check bags/loaded --urdf my_arm.urdf
   sysid check bags/walk --config config/go2.yaml
 
-exit status 3: something is to be mended, in the configuration or in the recording
+exit status 3: the configuration or the recording has to be corrected
 """
 
 from __future__ import annotations

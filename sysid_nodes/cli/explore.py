@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans the motion that tells the most about what an identification left open.
+"""Plans the most informative next motion, given the result of an identification.
 
-Of a walking robot it reads the result.json of a 'sysid replay' by rollouts and writes into the folder given by --out
+For a legged robot it reads the result.json of an identification by rollouts and writes into the folder given by --out
   plan.json      the plan: control points, gaits, and the digest of the estimate that it was made for
   commands.csv   vx, vy, wz, roll, pitch, height and gait, 50 rows a second
-  plan.html      commands, path, and the standard deviations it promises, beside random plans if there are any
-Robots drawn from the estimate follow every segment in simulation before it is taken, and stop after it; none may fall,
-leave its limits of position, speed and torque, or the area. The robot's controller has to obey such commands, as the
-simulated Go2's does.
+  plan.html      commands, path and expected standard deviations, beside those of random plans if there are any
+Each segment is first simulated on robots drawn from the estimate, with a stop at its end. None may fall, exceed its
+limits of position, speed and torque, or leave the area. The robot's controller must accept such commands, as that of
+the simulated Go2 does.
 
-Of an arm it reads the result.json of bounds and asks the certified planner: every part of the motion is proven safe
-for all bodies within these bounds, by the parameter file of the arm's certified motion (--certified). Written is what
-'sysid excite' writes, with the certificates; the folder must not exist, and --set takes any key of that file.
+For an arm it reads the result.json of the interval identifier and runs the certified planner: the motion is proven safe
+for all bodies within the intervals, with the parameter file of the arm's certified motion (--certified). It writes the
+same files as 'sysid excite --certified'; the folder must not exist, and --set takes any key of that file.
 
 examples:
   sysid explore results/walk/result.json --duration 40 --out results/plan
@@ -19,8 +19,8 @@ examples:
   sysid explore results/walk/result.json --set search.random=20 --set vetting.draws=30 --out results/plan
   sysid explore results/arm/result.json --certified my_arm.yaml --middle=0,0.5,0,1,0,1,0 --out motion
 
-exit status 3: robots drawn from the estimate come to harm under every plan tried, or no motion of the arm is
-certified; nothing is written
+exit status 3: every plan tried fails on robots drawn from the estimate, or no motion of the arm is certified; nothing
+is written
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what was identified into a URDF or MJCF, or as configuration for other programs.
+"""Writes identified parameters into a URDF or MJCF, or as configuration for other programs.
 
-With --into everything else of the file stays as it is, byte for byte. Of a body: a payload (target payload) is added to
-what the file says of its link; a body replaces it. Of actuators: damping, friction and, in an MJCF, armature, gains and
-delay; what is not identified stays what it was, and a comment says why. With --format, of actuators:
+With --into, only the identified values change; every other byte of the file stays. The result of a body: with target
+payload it is added to the link's inertia in the file, with target body it replaces that. The result of actuators:
+damping, friction and, in an MJCF, armature, gains and delay; parameters that were not identified keep their value, and
+a comment says why. With --format, the result of actuators as
   isaaclab   Python source of an actuator configuration for Isaac Lab
   interval   a parameter file's lines for the interval identifier: friction and armature of the known robot
   prime      the same for PRIME

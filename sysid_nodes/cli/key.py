@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the key by which planner, controller, identifier and robot know one another (docs/certified/keys.md).
+"""Creates the key that authenticates messages between planner, controller, identifier and robot.
 
 examples:
   sysid key new ~/.config/online_sysid/key

@@ -19,22 +19,22 @@ from sysid_nodes.start import INTERRUPTED, missing_library
 OK, BAD_INPUT, OVERDUE = 0, BAD_USAGE, 5
 
 COMMANDS = {
-    "demo": "watch a simulated robot weigh its payload, live",
-    "replay": "identify the payload in a recorded log",
-    "batch": "replay many recordings, and compare what they say",
+    "demo": "run a live demo with a simulated robot",
+    "replay": "identify from a recording: payload, drives, motion, links",
+    "batch": "replay many recordings and compare the results",
     "init": "draft a parameter file from a URDF and a recording",
-    "check": "look a recording over: signs, units, gaps, noise, excitation",
-    "calibrate": "identify the bare robot, for later replays",
-    "predict": "predict a recording's torque by a calibration or result",
-    "convert": "make a bag of a table: torques, or commands and encoders",
-    "excite": "make a motion that tells the actuators",
-    "evaluate": "predict a walking robot's recording by a result",
-    "explore": "plan the motion that tells most about what is not known yet",
-    "tracking": "measure a position controller's tracking errors",
+    "check": "check a recording: signs, units, gaps, noise, excitation",
+    "calibrate": "identify the robot without payload, for later replays",
+    "predict": "predict a recording's torques from a calibration or result",
+    "convert": "convert a table (CSV or NumPy) to a bag",
+    "excite": "generate a motion that excites the drives or the links",
+    "evaluate": "predict a recording of a legged robot from a result",
+    "explore": "plan the most informative next motion",
+    "tracking": "measure the tracking errors of a position controller",
     "report": "make report.html again from a result",
-    "export": "write what was identified into a robot's files",
-    "verify": "verify certificates by a second, independent program",
-    "key": "make the key by which nodes know who may command",
+    "export": "write identified parameters to URDF, MJCF or other formats",
+    "verify": "verify certificates with a second, independent program",
+    "key": "create the key that authenticates commands between nodes",
 }
 """Sub-commands and what they do; each is a module, imported only when asked for.
 
@@ -56,8 +56,8 @@ _OF_BATCH = frozenset({"cloudpickle", "dask", "distributed"})
 """Packages that the extra of many recordings brings."""
 
 _EPILOG = """\
-exit status: 0 fine; 2 bad input or usage; 3 the data contradict the stated assumptions; 130 interrupted; what else a
-command has is in its own help, all of them in docs/exit-status.md
+exit status: 0 success; 2 bad input or usage; 3 the data contradict the stated assumptions; 130 interrupted; others are
+in the help of a command, and all of them in docs/exit-status.md
 
 examples:
   sysid demo kinova
@@ -65,7 +65,7 @@ examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded
   sysid export results/loaded/result.json --into robot.urdf --out robot_loaded.urdf
 
-'sysid COMMAND --help' tells about one command. The tabulator key completes words in a bash or zsh after
+Help on one command: 'sysid COMMAND --help'. Completion with the tab key, in bash or zsh:
   eval "$(register-python-argcomplete sysid)"
 """
 
@@ -116,7 +116,7 @@ def _run(argv: Sequence[str] | None) -> int:
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="sysid",
-        description="Online identification of robots: payloads, links, drives, contact forces, and how sure that is.",
+        description="Online identification of robot dynamics: payload, links, drives, contact forces.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

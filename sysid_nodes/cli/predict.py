@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts the torque of a recording: a calibration, a result or a URDF on data that it has not seen.
+"""Predicts the torques of a recording from a calibration, a result or a URDF, to validate it on new data.
 
-What is left over, joint by joint, stands against the description's links without friction and, for a calibration,
-against plain least squares of the runs that it was made of. Torques are means over windows: nothing is differentiated.
-A posterior (a result of Bayesian identification) has its configuration with it, and stands against its prior.
+The residuals of each joint are compared with those of the robot description without friction and, for a calibration,
+with those of plain least squares on the same runs. Torques are means over windows, so nothing is differentiated.
+The result of a Bayesian identification contains its configuration, and is compared with its prior.
 
 examples:
   sysid predict calibration.json bags/other --config config/my_arm.yaml --out results/predicted

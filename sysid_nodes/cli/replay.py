@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Identifies the payload, or a legged robot's motion, in a recorded log: the same steps and numbers as the live node.
+"""Identifies from a recording, with the same code and the same numbers as the live node.
+
+The configuration decides what is identified
+  payload of an arm      by default
+  actuators              with --commands or a section 'actuators', from commands and encoders
+  legged robot's motion  go2, g1 or a section 'prime', from joint states, IMU and motion capture
+  base of a legged robot a section 'sampling', from commands, joint states, IMU and motion capture
+  links as a posterior   a section 'bayesian', from joint states and power
 
 Reads a rosbag2 recording (MCAP or sqlite3) and writes into the folder given by --out
   result.json   the result and its history, see docs/interval/result.md
   result.mcap   what the live node would have published, and the robot in motion, for RViz, Foxglove and PlotJuggler
-  report.html   everything for people, in one page
-  scene.json    the scene in that page
+                (actuators and posteriors: with --online)
+  report.html   a page for the browser
+  scene.json    the 3D scene in that page
   series.npz    the curves in that page
-For a legged robot (go2, g1, or a configuration of prime_estimator) the topics are joint states, IMU and motion capture,
-and result.mcap has contact forces, markers, odometry, smoothed joint states and the torso's inertia.
-With --commands, or a configuration that has actuators, the actuators are identified from commands and encoders; then,
-and for posteriors, result.mcap is written with --online.
 
 examples:
   sysid replay bags/loaded --config config/kinova_gen3.yaml --out results/loaded

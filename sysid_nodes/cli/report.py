@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes report.html again from result.json and the series.npz beside it; of a demo of an arm, from its bag too.
+"""Makes report.html again from result.json and series.npz; for the demo of an arm, also from its bag.
 
 examples:
   sysid report results/loaded

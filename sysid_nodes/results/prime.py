@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sysid_nodes.data import PARAMETER_NAMES
+from sysid_nodes.results.quantity import with_unit
 
 Array = npt.NDArray[np.float64]
 
@@ -164,8 +165,8 @@ class UntoldEffect:
     @property
     def sentence(self) -> str:
         """In a few words."""
-        unit = "" if self.unit == "1" else f" {self.unit}"
-        return f"the residuals look like {self.name}: {self.size:.2g} +- {self.sigma:.1g}{unit}"
+        sigma = with_unit(f"{self.sigma:.1g}", self.unit)
+        return f"the residuals look like {self.name}: {self.size:.2g} +- {sigma}"
 
 
 @dataclass(frozen=True)

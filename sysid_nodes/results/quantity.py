@@ -23,3 +23,8 @@ class Quantity:
     lower: float
     upper: float
     sigma: float | None = None
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A number with its unit behind it; unit 1, of a share or a factor, is not written."""
+    return number if unit == "1" else f"{number} {unit}"

@@ -51,11 +51,12 @@ class GraphWatch:
                     known = other.node_name != _NO_NAME
                     who = f"'{other.node_name}'" if known else "somebody"
                     yield (
-                        f"{who} publishes '{topic}' as {other.topic_type}, which is not heard: {wanted} is listened to",
+                        f"{who} publishes '{topic}' as {other.topic_type}, which is not received: "
+                        f"this node subscribes to {wanted}",
                         _AT_ONCE if known else _AFTER_NAMES,
                     )
         if node.get_parameter("use_sim_time").value and not node.count_publishers("/clock"):
-            yield "use_sim_time is set, but nobody publishes /clock: what waits for it does not happen", _AT_ONCE
+            yield "use_sim_time is set, but nobody publishes /clock: timers do not run", _AT_ONCE
         own = (node.get_name(), node.get_namespace())
         if node.get_node_names_and_namespaces().count(own) > 1:
             name = node.get_fully_qualified_name()

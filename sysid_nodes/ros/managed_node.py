@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lifecycle that all nodes of this package's algorithms share.
 
-Configure makes everything, activate listens, deactivate ends that and keeps what was found, cleanup forgets it. A node
-configures and activates itself unless its option ``autostart`` is off.
+Configure makes everything, activate subscribes, deactivate unsubscribes and keeps the results, cleanup discards them. A
+node configures and activates itself unless its option ``autostart`` is off.
 """
 
 from __future__ import annotations
 
+import functools
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -21,11 +23,27 @@ from sysid_nodes.exceptions import ConfigError, SysidError
 from sysid_nodes.ros.authority import Authority
 from sysid_nodes.ros.diagnostics import diagnostic_array
 from sysid_nodes.ros.graph_watch import GraphWatch
-from sysid_nodes.ros.lifecycle import log_exceptions
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.spinning import run_node, spin, until_shutdown
 
 _AUTOSTART_PERIOD = 0.1  # [s]
+
+Transition = Callable[[Any, LifecycleState], TransitionCallbackReturn]
+
+
+def log_exceptions(transition: Transition) -> Transition:
+    """Logs what a transition raises; rclpy turns it into the error state without a word."""
+
+    @functools.wraps(transition)
+    def wrapped(node: Any, state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return transition(node, state)
+        except Exception:
+            if node.context.ok():  # otherwise it is the shutdown that the transition met
+                node.get_logger().error(traceback.format_exc())
+            raise
+
+    return wrapped
 
 
 class ManagedNode(LifecycleNode):
@@ -133,13 +151,13 @@ class ManagedNode(LifecycleNode):
             self._warn(f"stays active: {held}")
             return TransitionCallbackReturn.FAILURE
         self._unsubscribe()
-        self._say("inactive: no longer listening; what was found is kept")
+        self._say("inactive: unsubscribed, results are kept")
         return super().on_deactivate(state)
 
     @log_exceptions
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.release()
-        self._say("cleaned up: what was found is gone")
+        self._say("cleaned up: results are discarded")
         return super().on_cleanup(state)
 
     @log_exceptions

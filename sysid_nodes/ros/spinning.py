@@ -72,6 +72,16 @@ def until_shutdown() -> Iterator[None]:
             raise
 
 
+def check_running() -> None:
+    """To be called now and then by a long computation under `until_shutdown`, which it ends when the context has.
+
+    Raises:
+        ExternalShutdownException: the context is shut down.
+    """
+    if not rclpy.ok():
+        raise ExternalShutdownException
+
+
 def spin(node: Node, stopped: Callable[[], bool]) -> None:
     """Serves the node until stopped() is true or the context is shut down."""
     executor = make_executor()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sysid_nodes.exceptions import ConfigError, LogError
-from sysid_nodes.logs.power_reader import NUMBER, RawPower, power_topics, read_power
+from sysid_nodes.logs.power_reader import BATTERY_STATE, NUMBER, RawPower, has_power, power_topics, read_power
 from sysid_nodes.logs.writer import BagWriter
 
 
@@ -43,6 +43,16 @@ def test_a_topic_that_is_missing(tmp_path: Path) -> None:
         list(read_power(path, "u,i"))
     with pytest.raises(LogError, match="Float64"):
         list(read_power(path, "u"))
+
+
+def test_a_topic_without_a_message_is_as_good_as_missing(tmp_path: Path) -> None:
+    """A recorder that subscribed to a meter which never spoke."""
+    with BagWriter(tmp_path / "bag") as bag:
+        bag.add_topic("/power", BATTERY_STATE)
+        bag.add_topic("/other", NUMBER)
+        bag.write("/other", 1.0, {"data": 1.0})
+    assert not has_power(tmp_path / "bag", "power")
+    assert list(read_power(tmp_path / "bag", "power")) == []
 
 
 @pytest.mark.parametrize("power", ["u,i,p", "u,", ","])

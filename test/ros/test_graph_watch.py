@@ -57,8 +57,8 @@ def test_a_publisher_of_another_type_is_told_once(bench: Any) -> None:
     with stranger(), watched() as (watch, node, stream):
         bench.until(lambda: "stranger" in [x.node_name for x in node.get_publishers_info_by_topic("joint_states")])
         assert watch.look([stream]) == (
-            "'stranger' publishes '/joint_states' as sensor_msgs/msg/Imu, which is not heard: "
-            "sensor_msgs/msg/JointState is listened to",
+            "'stranger' publishes '/joint_states' as sensor_msgs/msg/Imu, which is not received: "
+            "this node subscribes to sensor_msgs/msg/JointState",
         )
         assert watch.look([stream]) == ()
 
@@ -76,7 +76,7 @@ def test_a_publisher_without_a_name_is_told_at_the_second_look(monkeypatch: pyte
 def test_a_clock_that_nobody_publishes_is_told(bench: Any) -> None:
     with watched(simulated=True) as (watch, _, stream):
         (fault,) = watch.look([stream])
-    assert fault == "use_sim_time is set, but nobody publishes /clock: what waits for it does not happen"
+    assert fault == "use_sim_time is set, but nobody publishes /clock: timers do not run"
 
 
 def test_a_namesake_is_told_when_it_stays(bench: Any) -> None:

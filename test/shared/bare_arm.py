@@ -16,7 +16,7 @@ from sysid_nodes.data.config import to_flat
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import KnownRobotConfig, PriorConfig, known_box
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.calibration import Run
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig, WindowConfig
 
 Array = npt.NDArray[np.float64]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a rosbag2 of a table: of positions, velocities and torques, or of commands and encoders, for 'sysid replay'.
+"""Converts a table of positions, velocities and torques, or of commands and encoders, to a rosbag2 recording.
 
-A NumPy archive has the arrays t, q, tau and, better, qd (else it is the positions' central differences), or time,
-dof_pos and des_dof_pos (or t, q, command) and may have kp, kd, joint_names; the columns of one without names are the
-robot's joints in order. A .csv has the columns t and, of each joint, q_NAME, effort_NAME and, better, qd_NAME, or
-q_NAME and command_NAME and, where gains are known, kp_NAME and kd_NAME. With commands comes a parameter file beside
-the bag.
+Torques:   .npz with the arrays t, q, tau and, optionally, qd (otherwise central differences of q)
+           .csv with the columns t, q_NAME, effort_NAME and, optionally, qd_NAME of each joint
+Commands:  .npz with the arrays t, q, command (or time, dof_pos, des_dof_pos) and, optionally, kp, kd
+           .csv with the columns t, q_NAME, command_NAME and, optionally, kp_NAME, kd_NAME of each joint
+The columns of arrays are named by the array joint_names, or else are the robot's joints in order. For commands a
+parameter file is written beside the bag.
 
 examples:
   sysid convert run.npz --robot kinova_gen3 --out bags/run

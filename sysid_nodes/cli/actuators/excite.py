@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a motion that tells a robot's actuators, to be sent as commands and recorded with the encoders.
+"""Generates an exciting motion for a robot's drives or links, to be sent as commands and recorded.
 
 Writes into the folder given by --out
   trajectory.yaml  a trajectory_msgs/JointTrajectory
@@ -7,13 +7,13 @@ Writes into the folder given by --out
   trajectory.npz   t, command, velocity, acceleration, joint_names
   motion.svg       what it looks like
   certificates/    with --certified: what is proven of each part, for 'sysid verify'
-It stays within the robot's limits of position, velocity and acceleration. Nobody looks at obstacles, the robot's own
-links or torques: hang a legged robot up, and clear an arm's surroundings, or give the parameter file of its certified
-motion with --certified. Then the motion begins at --middle, and obstacles, limits, torques and the arm itself are kept
-clear for all models that the file allows; --set takes duration, rate and any key of that file.
-kind=optimal looks for the motion that leaves the least unknown of `parameters`, the chirp if nothing is better.
-kind=links looks for the motion that tells links, friction and rotors of an arm best, within its torque limits.
-Frequencies tell parameters: armature and delay take a few Hz, friction slow reversals.
+The motion stays within the limits of position, velocity and acceleration. Collisions and torque limits are NOT checked:
+suspend a legged robot, and clear the surroundings of an arm. With --certified, the parameter file of an arm's certified
+motion, the motion starts at --middle and is proven to respect obstacles, joint and torque limits and self-collision for
+all models that the file allows; --set then takes duration, rate and any key of that file.
+Kinds of motion: chirp; fourier; optimal, which minimises the expected uncertainty of `parameters` over a chirp and
+random motions; links, which does so for links, friction and rotors of an arm, within its torque limits.
+Armature and delay need a few Hz, friction needs slow reversals.
 
 examples:
   sysid excite --robot go2 --out chirp

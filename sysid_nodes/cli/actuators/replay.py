@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sysid_nodes.cli.actuators.configuration import configuration
 from sysid_nodes.cli.actuators.encoders import read_encoders
 from sysid_nodes.cli.actuators.online import replay_online, tell
+from sysid_nodes.cli.configuration import session_configuration
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import track
 from sysid_nodes.exceptions import ConfigError, ExcitationError, LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.reports.actuators.run import ActuatorRun, read_known, write_actuator_run
 from sysid_nodes.reports.files import REPORT_NAME
-from sysid_nodes.sessions.actuators.config import actuator_robot
+from sysid_nodes.sessions.actuators.config import ActuatorSessionConfig, actuator_robot
 from sysid_nodes.sessions.actuators.recording import recorded_log, torque_log
 from sysid_nodes.systems.actuators import identify_actuators
 from sysid_nodes.systems.actuators.methods import apply_method
@@ -27,7 +27,8 @@ from sysid_nodes.systems.actuators.runs import compare_runs
 
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
-    config = configuration(args)
+    flags = ("robot", "urdf", "commands")
+    config = session_configuration(args, ActuatorSessionConfig, flags, subject="actuators", any_robot=True)
     robot = actuator_robot(config)
     bag: Path = args.bag
     if args.online and args.runs:

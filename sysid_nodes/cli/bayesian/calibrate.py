@@ -19,7 +19,7 @@ from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.systems.bayesian import Progress
 from sysid_nodes.systems.bayesian.arm_posterior import arm_prior, identify_arm
 from sysid_nodes.systems.bayesian.config import MechanismConfig
-from sysid_nodes.systems.interval.calibration import refuse_itemised
+from sysid_nodes.systems.interval.calibration_runs import refuse_itemised
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
 

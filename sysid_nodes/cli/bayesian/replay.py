@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sysid_nodes.cli.bayesian.configuration import configuration
 from sysid_nodes.cli.bayesian.online import replay_online
 from sysid_nodes.cli.conclusion import conclude
+from sysid_nodes.cli.configuration import session_configuration
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages, track
 from sysid_nodes.exceptions import ExcitationError, LogError
@@ -28,7 +28,8 @@ from sysid_nodes.sessions.bayesian.session import BayesianSession
 
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
-    config = configuration(args)
+    flags = ("robot", "urdf")
+    config = session_configuration(args, BayesianSessionConfig, flags, subject="a Bayesian one", any_robot=True)
     bag: Path = args.bag
     if config.power not in ("", BayesianSessionConfig().power) and not has_power(bag, config.power):
         sys.stderr.write(f"sysid: warning: {bag}: has no readings on '{config.power}'; it goes without\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how far a position controller strays from what it is told, for the certified planner's position output.
+"""Measures the tracking errors of a position controller, for the position interface of the certified planner.
 
-Reads desired positions and joint states of a recording, compares them where both are known, and prints the worst of
-each joint, what the recording held, and the configuration to copy. The recording should hold motions as fast and as
-hard as those to come, with the heaviest payload: what it has not held, it says nothing of.
+Compares desired positions with joint states and prints the largest error of each joint, the speeds and accelerations
+that were covered, and the configuration to copy. Record motion at least as fast and as demanding as you plan to
+execute, with the heaviest payload: the errors are valid only for what was covered.
 
 examples:
   sysid tracking bags/position_run

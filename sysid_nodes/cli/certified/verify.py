@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verifies certificates by a program that shares nothing with the one that made them (docs/certified/verification.md).
+"""Verifies certificates with a program that shares no code with their maker (docs/certified/verification.md).
 
-Of a recording some trajectories are taken, each with the one before it; a file that --save or 'sysid excite' wrote
-holds one, and of a folder of such files all are taken. For every claim it says "verified", "not verified" or "outside
-its scope", with what was claimed and what could be shown.
+From a recording it takes --sample trajectories, each with its predecessor. A file written by --save or 'sysid excite'
+holds one trajectory; of a folder of such files all are verified. For each claim it prints "verified", "not verified" or
+"outside its scope", with the claimed and the shown value.
 
 exit status: 0 if every claim in scope is verified, 3 if not
 

@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated robot is given a load that nobody has told it about, weighs it in safe motion, and carries it to a goal.
+"""Runs a simulated robot with hidden parameters and the nodes that identify them, live; then replays the recording.
 
-A MuJoCo Kinova Gen3 holds a dumbbell among obstacles, in a process of its own. Over DDS, on a ROS domain of their own
-on this machine only, certified_planner plans motion that excites, and proves every trajectory safe for all loads that
-are possible by then; robust_controller executes nothing else; interval_identifier narrows the ten intervals of the load
-down. After 7.5 s the arm goes back to where it began and carries the load over the obstacle to a goal, where its errors
-are proven to be about half of what the bounds of the beginning allow. The robot's time waits for the controller,
-however slow the machine is. Writes into the folder given by --out
+The robot runs in a process of its own. All processes talk over DDS, on a separate ROS domain of this machine.
+
+kinova: a Kinova Gen3 holds a dumbbell of unknown mass among obstacles. interval_identifier narrows ten intervals
+  around the load's inertial parameters; certified_planner plans exciting motion and proves each trajectory safe for
+  all loads inside them; robust_controller executes only such trajectories. After 7.5 s the arm returns to its start and
+  carries the load over the obstacle to a goal, where the proven tracking errors are about half of those at the
+  beginning. Simulated time waits for the controller, however slow the machine is.
+go2, g1: a Unitree Go2 (or G1) with a box on its torso stands, sways, trots and hops (or dances). prime_estimator
+  estimates motion, contact forces and torso inertia from joint states, IMU and motion capture, without contact sensors.
+actuators: a leg of a Go2 on a stand. actuator_identifier identifies armature, delay and friction of its drives from
+  commands and encoders. Then one drive changes, and the node reports which one.
+spi: a loaded Go2 walks for eight seconds; spi_identifier estimates base and motors from commands, encoders, IMU and
+  motion capture. exploration_planner then plans the most informative eight seconds, and checks the plan on robots drawn
+  from the estimate. The robot follows the plan, and the estimate narrows.
+fourbar: a leg whose knee is driven through a four-bar linkage. bayesian_identifier estimates links, friction and losses
+  from motor encoders, torques and a power meter, and says which of them the data do not determine.
+
+Files in the folder given by --out
   bag/          recording of all topics
   config.yaml   parameters of all nodes, also for 'sysid replay'
-  result.json   the result with its history, plans, margins and the truth
-  report.html   everything for people, in one page
-  series.npz    torques in that page
-
-A Unitree Go2 (or G1) with a box on its torso stands, sways, trots and hops (or dances). Joint states, IMU and motion
-capture come from its own process; prime_estimator finds motion, contact forces and the torso's inertia from them, live,
-without a contact sensor. The recording is then replayed. Beside the files above there are
-  truth/        what was hidden
-  result.mcap   the replay's estimates and the robot in motion, for RViz and Foxglove
-
-A leg of a Go2 on a stand hides what its drives are: armature, delay, friction. Commands and encoders come from its own
-process; actuator_identifier finds the drives from them alone, live. Then one drive changes, and it has to say which.
-
-A loaded Go2 moves for eight seconds as anyone would have it; spi_identifier finds its base and motors from set-points,
-encoders, inertial sensor and motion capture. exploration_planner then plans eight seconds that tell the most about what
-is left, and vets them on robots drawn from the estimate; the robot follows, and the estimate narrows.
-
-A leg whose knee is driven through a four-bar linkage hides its links, friction and losses. bayesian_identifier narrows
-them down from motor encoders, torques and a power meter, live: what is known, how well, and what is not.
+  result.json   the result with its history, and the hidden truth
+  report.html   a page for the browser
+  series.npz    data of the figures in that page
+  scene.yaml    kinova: the obstacles
+  result.mcap   not kinova: the replay's estimates and the robot in motion, for RViz and Foxglove
+  truth/        not kinova: the hidden truth
 
 examples:
   sysid demo kinova
@@ -40,10 +39,10 @@ examples:
   sysid demo spi
   sysid demo fourbar
 
-exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an estimate that calls itself
-good is far from it, an alarm was missing or false, or a replay of the recording says something else; 3 the data
-contradicted the stated assumptions; 4 the robot was stopped, did not reach its goal or has fallen; 5 the machine is too
-slow, and the line says how busy it was
+exit status: 1 a proven bound or margin did not hold, too many intervals missed the truth, an estimate with status GOOD
+is far from the truth, an alarm was missing or false, or the replay differs from the live result; 3 the data contradict
+the stated assumptions; 4 the robot was stopped, did not reach its goal or fell; 5 the machine is too slow (the message
+says how busy it was)
 """
 
 from __future__ import annotations

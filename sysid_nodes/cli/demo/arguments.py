@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "robot",
         choices=ROBOTS,
-        help="which robot; actuators: a leg on a stand; spi: a Go2 that explores; fourbar: a linkage",
+        help="which demo, see below",
     )
     parser.add_argument(
         "--out",
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for the results; default: %(default)s",
     )
     parser.add_argument(
-        "--seed", type=_count, metavar="N", help="of all that is random; default: another one every time"
+        "--seed", type=_count, metavar="N", help="seed of the random numbers; default: a new one each time"
     )
     parser.add_argument(
         "--payload",

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drafts a parameter file for an arm from its URDF, or its name, and, better, a recording of it without payload.
+"""Drafts a parameter file for an arm from its URDF or name and, preferably, a recording without payload.
 
-Signs and units of the signals, noise from residuals, velocity error, friction and offsets with their spread, and a
-prior from what the arm can lift, each with a comment that says where it is from. Read it, then check and calibrate.
+The file has signs and units of the signals, noise from residuals, velocity error, friction and offsets with their
+spread, and a prior from what the arm can lift. A comment beside each value says where it is from. Read the file, then
+run 'sysid check' and 'sysid calibrate'.
 
 examples:
   sysid init my_arm.urdf bags/unloaded --out my_arm.yaml

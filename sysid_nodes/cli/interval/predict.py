@@ -19,8 +19,8 @@ from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.reports.interval.schema import validate_interval
 from sysid_nodes.reports.prediction import MODEL
 from sysid_nodes.robots import Robot
-from sysid_nodes.systems.interval.calibration import Run, run_rows
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.torque_models import compare_torque, description_parameters, stated_parameters
 from sysid_nodes.systems.interval.unknowns import identify_payload

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicts a recording of a walking robot that it was not identified from: as described, and as identified.
+"""Predicts a new recording of a legged robot with its nominal and its identified parameters, and compares the errors.
 
-Clips are simulated open loop, from their measured start and with the recorded set-points. The errors are the paper's
+Clips are simulated open loop, from their measured start and with the recorded commands. The errors are the paper's
 (SPI-Active): root position J_rpos, joint angles J_pja, root velocity J_rvel. Writes DIR/prediction.json.
 
 examples:

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from sysid_nodes.cli.conclusion import conclude
+from sysid_nodes.cli.configuration import session_configuration
 from sysid_nodes.cli.output_folder import OutputFolder
 from sysid_nodes.cli.progress import Stages, track
-from sysid_nodes.cli.sampling.configuration import configuration
 from sysid_nodes.exceptions import LogError
 from sysid_nodes.logs.command_reader import read_set_points
 from sysid_nodes.logs.sensor_reader import SensorLog
@@ -28,7 +28,8 @@ _STREAMS = ("joints", "imu", "pose")
 
 def run(args: argparse.Namespace) -> int:
     """Identifies and returns the exit status."""
-    config = configuration(args)
+    flags = ("robot", "urdf", "commands")
+    config = session_configuration(args, SamplingSessionConfig, flags, subject="one by rollouts")
     session = SamplingSession(sampling_robot(config), config)
     bag: Path = args.bag
     try:

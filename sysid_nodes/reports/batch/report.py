@@ -14,6 +14,7 @@ from sysid_nodes.reports.batch.plots import DATED, runs_plot
 from sysid_nodes.reports.page import template
 from sysid_nodes.reports.wording import IntervalText, listing, number_text, summary
 from sysid_nodes.results.batch import Outcome
+from sysid_nodes.results.quantity import with_unit
 
 Document = Mapping[str, Any]
 
@@ -35,13 +36,13 @@ def sentences(document: Document) -> list[str]:
     """Numbers that do not agree, drift or depend on something, a sentence each."""
     lines = []
     for row in document["quantities"]:
-        unit = f" {row['unit']}" if row["unit"] != "1" else ""
         if row["agree"] is False:
-            lines.append(f"{row['name']}: {_disagreement(row, unit)}")
+            lines.append(f"{row['name']}: {_disagreement(row)}")
         for found in row["explained_by"]:
-            change = f"{number_text(found['slope'], 3)} ± {number_text(found['sigma'], 2)}{unit}"
+            change = f"{number_text(found['slope'], 3)} ± {number_text(found['sigma'], 2)}"
             lines.append(
-                f"{row['name']} changes with {found['by']}: {change} a {found['per']} (one standard deviation)"
+                f"{row['name']} changes with {found['by']}: {with_unit(change, row['unit'])} a {found['per']} "
+                "(one standard deviation)"
             )
     return lines
 
@@ -62,11 +63,11 @@ def render_batch(document: Document) -> str:
     )
 
 
-def _disagreement(row: Document, unit: str) -> str:
+def _disagreement(row: Document) -> str:
     who = listing(row["outliers"]) if row["outliers"] else "no single run"
     if row["statistical"]:
-        scatter = number_text(row["scatter"], 2)
-        return f"the runs scatter by {scatter}{unit} more than their sigmas say; out of line: {who}"
+        scatter = with_unit(number_text(row["scatter"], 2), row["unit"])
+        return f"the runs scatter by {scatter} more than their sigmas say; out of line: {who}"
     return f"no value lies in the intervals of all runs; out of line: {who}. It changed, or an assumption is false"
 
 

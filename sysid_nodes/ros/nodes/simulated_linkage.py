@@ -22,7 +22,7 @@ from sysid_nodes.ros import qos
 from sysid_nodes.ros.conversions import to_seconds, to_stamp
 from sysid_nodes.ros.parameters import NodeParameters
 from sysid_nodes.ros.simulation.played_motion import PlayedMotion
-from sysid_nodes.ros.spinning import run_robot
+from sysid_nodes.ros.spinning import check_running, run_robot
 from sysid_nodes.sessions.diagnostic_keys import ELAPSED
 from sysid_nodes.simulation.fourbar.config import SimulatedLinkageConfig
 from sysid_nodes.simulation.fourbar.leg import MOTORS, LegTruth, simulate_leg
@@ -45,7 +45,8 @@ class SimulatedLinkageNode(PlayedMotion):
         self._config = settings.build(SimulatedLinkageConfig)
         rng = np.random.default_rng(self._config.seed)
         truth = LegTruth.draw(rng)
-        self._record = simulate_leg(truth, self._config.duration, rng, rate=self._config.rate)
+        duration, rate = self._config.duration, self._config.rate
+        self._record = simulate_leg(truth, duration, rng, rate=rate, before_reading=check_running)
         if self._config.truth_file:
             write_atomically(Path(self._config.truth_file), json.dumps(truth.values(), indent=2) + "\n")
         profile = qos.stream("reliable", _DEPTH)

@@ -16,6 +16,7 @@ from visualization_msgs.msg import MarkerArray
 
 from sysid_nodes.messages.fill import to_message
 from sysid_nodes.messages.geometry import header, quaternion, vector
+from sysid_nodes.messages.prime.contact_markers import contact_marker_fields
 from sysid_nodes.messages.prime.estimate import (
     BASE_WRENCH,
     BASE_WRENCH_SIGMA,
@@ -29,7 +30,6 @@ from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import Robot
 from sysid_nodes.robots.links import base_link
 from sysid_nodes.ros import qos
-from sysid_nodes.ros.prime.contact_markers import to_contact_markers
 from sysid_nodes.ros.prime.messages import (
     to_contact_forces,
     to_inertial_estimate,
@@ -99,7 +99,7 @@ class PrimePublishers:
         changed = update.judgement.status is not self._status
         self._status = update.judgement.status
         if self._markers.get_subscription_count() and self._due(MARKERS, update.t, now=changed):
-            self._markers.publish(to_contact_markers(update, self._normal))
+            self._markers.publish(to_message(MarkerArray, contact_marker_fields(update, self._normal)))
         if update.estimate.bodies and self._due(INERTIA, update.t, now=changed):
             self._inertia.publish(to_inertial_estimate(update, self._robot))
         if self._tf is not None:

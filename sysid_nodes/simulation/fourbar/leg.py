@@ -8,6 +8,7 @@ closed to some nanometres; the gap is recorded.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
@@ -153,6 +154,7 @@ def simulate_leg(
     position_noise: float = 2e-4,
     torque_noise: float = 0.05,
     power_noise: float = 1.0,
+    before_reading: Callable[[], None] = lambda: None,
 ) -> LegRecord:
     """Readings of the leg while its motors follow random harmonics from rest.
 
@@ -162,6 +164,7 @@ def simulate_leg(
         rng: of motion and noise.
         rate: of the readings [Hz].
         position_noise, torque_noise, power_noise: standard deviations [rad, N m, W].
+        before_reading: called each time; what it raises ends the simulation, which takes seconds.
     """
     model = mujoco.MjModel.from_xml_string(mjcf(truth))
     data = mujoco.MjData(model)
@@ -175,6 +178,7 @@ def simulate_leg(
         torque = _GAINS[0] * (desired[k] - q) + _GAINS[1] * (speed[k] - v)
         data.ctrl[:] = torque
         if k % every == 0:
+            before_reading()
             mujoco.mj_forward(model, data)
             drawn = float(torque @ v + truth.loss @ torque**2) + truth.idle
             rows.append([STEP * k, *data.qpos, *torque, drawn, float(np.linalg.norm(pins[0] - pins[1]))])

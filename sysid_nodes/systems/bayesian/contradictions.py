@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from sysid_nodes.results.bayesian import PosteriorParameter
+from sysid_nodes.results.quantity import with_unit
 from sysid_nodes.solvers.trajectory_least_squares.parameter_posterior import ParameterPosterior
 from sysid_nodes.systems.bayesian.contact_checks import impossible_contacts
 from sysid_nodes.systems.bayesian.descent import Fitted
@@ -64,9 +65,9 @@ def contradictions(
             *found,
         )
     if (far := _beyond_prior(rows, fitted.problem.mechanism.parameters, x)) is not None:
-        unit = "" if far.unit == "1" else f" {far.unit}"
-        within = f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}]{unit}"
-        found = (f"'{far.name}' is {far.mean:.3g}{unit}, before the log it was in {within}", *found)
+        mean = with_unit(f"{far.mean:.3g}", far.unit)
+        within = with_unit(f"[{far.prior_lower:.3g}, {far.prior_upper:.3g}]", far.unit)
+        found = (f"'{far.name}' is {mean}, before the log it was in {within}", *found)
     return found
 
 

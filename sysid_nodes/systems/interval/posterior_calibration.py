@@ -20,9 +20,10 @@ from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
 from sysid_nodes.robots.robot import Robot
 from sysid_nodes.solvers.eigenvectors import eigenvectors
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, run_rows, run_windows
+from sysid_nodes.systems.interval.calibration import MARGIN
 from sysid_nodes.systems.interval.calibration_file import BAYESIAN, BOTH, Calibration, joint_placements
 from sysid_nodes.systems.interval.calibration_fit import held_out_excess, partial_fits
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows, run_windows
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief

@@ -25,8 +25,9 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.reports.interval.result_file import read_result
 from sysid_nodes.results import Status
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.systems.interval.calibration import Run, calibrate, run_rows
+from sysid_nodes.systems.interval.calibration import calibrate
 from sysid_nodes.systems.interval.calibration_file import Calibration, load_calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 from sysid_nodes.systems.interval.unknowns import identify_payload

@@ -493,6 +493,17 @@ def test_a_reset_while_inactive_leaves_no_old_bounds_for_who_joins(bench: Any, m
     bench.until(lambda: markers and "WAITING" in markers[-1].markers[-1].text)
 
 
+def test_deactivation_forgets_messages_that_wait(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the node would go on to find something for a while after it was told not to listen."""
+    node = bench.node()
+    assert node.trigger_configure() == SUCCESS
+    assert node.trigger_activate() == SUCCESS
+    forgotten: list[int] = []
+    monkeypatch.setattr(node._live, "clear", lambda: forgotten.append(1))
+    assert node.trigger_deactivate() == SUCCESS
+    assert forgotten
+
+
 def test_every_event_is_a_line_of_the_log_and_no_window_is(bench: Any, motion: JointSamples) -> None:
     log = bench.listen(Log, "/rosout", ROSOUT)
     begun = time.time()  # nodes of the same name before this one are heard too
@@ -510,7 +521,7 @@ def test_every_event_is_a_line_of_the_log_and_no_window_is(bench: Any, motion: J
         "WAITING -> ",
         "changed: noise.velocity_error = [0.0002]",
         "reset: started over from the prior",
-        "inactive: no longer listening",
+        "inactive: unsubscribed",
         "cleaned up",
     ]
 

@@ -13,14 +13,14 @@ pytest.importorskip("online_sysid.msg", reason="the messages are not built; make
 
 from geometry_msgs.msg import Point
 from shared.legged_readings import still
-from visualization_msgs.msg import Marker
+from visualization_msgs.msg import Marker, MarkerArray
 
-from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON
+from sysid_nodes.messages.fill import to_message
+from sysid_nodes.messages.prime.contact_markers import COLOURS, METRES_PER_NEWTON, contact_marker_fields
 from sysid_nodes.messages.prime.estimate import BASE_WRENCH, BASE_WRENCH_SIGMA
 from sysid_nodes.results.prime import OutsideWrench
 from sysid_nodes.results.prime_status import PrimeStatus
 from sysid_nodes.robots import load_robot
-from sysid_nodes.ros.prime.contact_markers import to_contact_markers
 from sysid_nodes.ros.prime.messages import (
     to_contact_forces,
     to_inertial_estimate,
@@ -41,7 +41,10 @@ def update(status: PrimeStatus = PrimeStatus.GOOD, inflation: float = 1.0) -> Pr
 
 
 def markers(status: PrimeStatus = PrimeStatus.GOOD) -> dict[tuple[str, int], Marker]:
-    return {(marker.ns, marker.id): marker for marker in to_contact_markers(update(status), UP).markers}
+    return {
+        (marker.ns, marker.id): marker
+        for marker in to_message(MarkerArray, contact_marker_fields(update(status), UP)).markers
+    }
 
 
 def test_a_foot_on_the_ground_has_arrow_and_cone_one_in_the_air_has_them_deleted() -> None:
@@ -78,7 +81,9 @@ def test_the_colour_tells_what_the_estimate_is_worth(status: PrimeStatus) -> Non
 
 def test_a_force_that_is_not_known_is_not_drawn() -> None:
     unknown = replace(update(), stages=range(14, 15))
-    found = {(marker.ns, marker.id): marker for marker in to_contact_markers(unknown, UP).markers}
+    found = {
+        (marker.ns, marker.id): marker for marker in to_message(MarkerArray, contact_marker_fields(unknown, UP)).markers
+    }
     assert found["force", 0].action == Marker.DELETE
 
 

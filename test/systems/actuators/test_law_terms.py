@@ -10,7 +10,7 @@ from sysid_nodes.data.config import from_flat
 from sysid_nodes.models.actuator import INDEX, law_vector
 from sysid_nodes.systems.actuators import ActuatorConfig
 from sysid_nodes.systems.actuators.fit import fit_joint, known_law
-from sysid_nodes.systems.actuators.judgement import judge
+from sysid_nodes.systems.actuators.judgement import judge, yardsticks
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,22 @@ def test_a_limit_that_is_never_reached_has_no_value() -> None:
     assert found["coulomb"].estimate == pytest.approx(BASE["coulomb"], rel=0.05)
     assert found["torque_limit"].estimate is None
     assert "it could be anything" in found["torque_limit"].reason
+
+
+def test_a_value_is_claimed_where_it_is_narrow_beside_itself_or_beside_what_it_acts_with() -> None:
+    """Either of the two is enough: a small armature of a heavy limb need not be known to a share of itself."""
+    config = from_flat(ActuatorConfig, {})
+    motion = motion_of(law_vector({"stribeck_speed": 0.1} | BASE), config)
+    fit = fit_joint(motion, known_law(config, 0), config, config.fitted.names)
+
+    def claimed(relative: float, share: float) -> set[str]:
+        wanted = from_flat(ActuatorConfig, {"verdict.relative": relative, "verdict.share": share})
+        return {row.name for row in judge(fit, wanted) if row.estimate is not None}
+
+    never, always = 1e-6, 1.0
+    assert {"armature", "coulomb", "viscous"} <= claimed(always, never)
+    assert {"armature", "coulomb", "viscous"} <= claimed(never, always)
+    assert not claimed(never, never)
+    sizes = dict(zip(fit.problem.names, yardsticks(fit), strict=True))
+    assert sizes["armature"] == pytest.approx(motion.inertia.mean() + fit.law[INDEX["armature"]])
+    assert sizes["viscous"] == motion.damping

@@ -19,8 +19,9 @@ from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.results import Status
-from sysid_nodes.systems.interval.calibration import MARGIN, Run, calibrate, calibrated_box
+from sysid_nodes.systems.interval.calibration import MARGIN, calibrate, calibrated_box
 from sysid_nodes.systems.interval.calibration_file import Calibration, save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.pipeline import IntervalPipeline
 
@@ -90,7 +91,7 @@ def test_the_truth_is_inside_while_the_torque_error_is_within_the_bound(
 ) -> None:
     hidden = kind not in ("noise", "steps")
     if hidden:  # a short run has sums, too; its few do not show slow steps
-        monkeypatch.setattr("sysid_nodes.systems.interval.calibration.LEAST_SUMS", 12)
+        monkeypatch.setattr("sysid_nodes.systems.interval.calibration_bounds.LEAST_SUMS", 12)
     config = {"ur10": UR10, "gen3": GEN3}[robot]
     rng = np.random.default_rng([len(kind), ord(kind[0])])
     arm = bare_arm(rng, config)

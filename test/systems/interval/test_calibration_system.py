@@ -12,8 +12,8 @@ from shared.payload_problem import Problem, SineMotion
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.systems.interval.calibration import run_rows
 from sysid_nodes.systems.interval.calibration_fit import correlation_time, estimate, held_out_excess, partial_fits
+from sysid_nodes.systems.interval.calibration_runs import run_rows
 from sysid_nodes.systems.interval.calibration_system import CalibrationSystem
 from sysid_nodes.systems.interval.unknowns import identify_payload
 

@@ -15,7 +15,7 @@ from sysid_nodes.models.chain import Chain
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.models.regressors import standard_regressor
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.measured_windows import WindowMeasurer
 from sysid_nodes.systems.interval.noise import Noise
 from sysid_nodes.systems.interval.reach import Reach

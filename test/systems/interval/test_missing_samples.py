@@ -13,7 +13,7 @@ from shared.recorded import problem
 
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.signals.windows import INCOMPLETE
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig, NoiseConfig
 from sysid_nodes.systems.interval.missing_samples import MISSING, RESTAMPED, MissingSamples
 from sysid_nodes.systems.interval.noise import Noise

@@ -12,8 +12,8 @@ from shared.payload_problem import Problem
 
 from sysid_nodes.exceptions import ExcitationError
 from sysid_nodes.results.arm_constants import ArmConstants
-from sysid_nodes.systems.interval.calibration import Run
 from sysid_nodes.systems.interval.calibration_file import Calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.posterior_calibration import calibration_of, exclusions, with_estimate
 
 N = 6

@@ -375,6 +375,19 @@ def test_the_gate_rejects_a_sliding_joint_outside_its_limits() -> None:
         assert (failed[name] == beyond).all(), (errors, far)
 
 
+@pytest.mark.parametrize("at", [0, -1])
+def test_one_sample_outside_is_enough_at_either_end_of_a_window(at: int) -> None:
+    rng = np.random.default_rng(12)
+    tree = random_tree(rng)
+    sliding = int(np.flatnonzero(~Chain.from_robot(tree).tree.revolute)[0])
+    found = scene(tree, rng, acceleration=1.0, speed=0.1, dt=0.005)
+    q, qd = found.readings()
+    q[found.edges[-1, at], sliding] += 5.0
+    window = found.edges[-1:]
+    failed = found.builder(bounded(found)).violations(found.samples(q, qd), window)
+    assert failed["sliding joint beyond its limits"].all()
+
+
 def test_windows_of_a_block_give_the_same_rows_as_one_by_one() -> None:
     rng = np.random.default_rng(13)
     found = scene(load_robot("kinova_gen3"), rng, acceleration=5.0, speed=0.5, dt=0.002, coulomb=1.0)

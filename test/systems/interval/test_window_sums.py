@@ -11,7 +11,7 @@ from shared.bare_arm import UR10, bare_arm, unloaded_run
 
 from sysid_nodes.data.bounds import Bounds
 from sysid_nodes.models.known_robot import known_box
-from sysid_nodes.systems.interval.calibration import run_rows
+from sysid_nodes.systems.interval.calibration_runs import run_rows
 from sysid_nodes.systems.interval.momentum_rows import CAUSES, TORQUE_ABSOLUTE, MomentumRows, join, select
 from sysid_nodes.systems.interval.unknowns import identify_payload
 from sysid_nodes.systems.interval.window_sums import WindowSums, neighbours, sum_up

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from sysid_nodes.models.actuator import INDEX, PARAMETERS
 from sysid_nodes.results.actuators import JointActuator
+from sysid_nodes.results.quantity import with_unit
 from sysid_nodes.solvers.shooting import ShootingConfig, block_jackknife, shoot
 from sysid_nodes.systems.actuators.config import ActuatorConfig
 from sysid_nodes.systems.actuators.joint_problem import JointProblem
@@ -89,9 +90,8 @@ class DriftAlarm:
     @property
     def sentence(self) -> str:
         """For people."""
-        unit = "" if self.unit == "1" else f" {self.unit}"
-        name = self.parameter.replace("_", " ")
-        return f"the {self.kind} of '{self.joint}' changed: {name} {self.before:.3g} -> {self.after:.3g}{unit}"
+        change = with_unit(f"{self.before:.3g} -> {self.after:.3g}", self.unit)
+        return f"the {self.kind} of '{self.joint}' changed: {self.parameter.replace('_', ' ')} {change}"
 
 
 def window_shift(

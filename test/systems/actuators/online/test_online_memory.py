@@ -69,6 +69,13 @@ def test_of_windows_that_tell_the_same_the_oldest_goes() -> None:
     assert numbers(keep_telling(windows, 3, 10.0)) == [1, 2, 3]
 
 
+def test_a_window_is_worth_less_with_age() -> None:
+    """The first tells the most, but two half-lives later no longer."""
+    windows = [told(0, (1.5, 1.5)), told(1, (1.0, 1.0)), told(2, (1.0, 1.0))]
+    assert numbers(keep_telling(windows, 2, 1e9)) == [0, 2]
+    assert numbers(keep_telling(windows, 2, 1.0)) == [1, 2]
+
+
 def shift(kind: str, after: float, *, certain: bool = True, counts: bool = True) -> Shift:
     return Shift(kind, 1.0, after, certain, counts, 1e-3)
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from shared.certified_ride import CONFIG, PRIOR, ROBOT, N, Ride, make_record, replace_fields
+from shared.certified_ride import CONFIG, PRIOR, ROBOT, N, Ride, certificate, make_record, replace_fields
 
 from sysid_nodes.results.certificate import Verdict
 from sysid_nodes.results.stop_reason import StopReason
-from sysid_nodes.systems.certified.control.acceptance import Identity, inspect
+from sysid_nodes.systems.certified.control.acceptance import Identity, agrees, inspect
 from sysid_nodes.systems.certified.control.in_force import bounds_of
 
 OWN = Identity(ROBOT.joint_names, CONFIG, ROBOT.body, "body")
@@ -29,6 +29,25 @@ def test_a_good_one_passes() -> None:
 def test_infinite_margins_are_margins() -> None:
     free = replace_fields(GOOD, position_margin=np.full(N, np.inf), obstacle_margin=np.inf, self_margin=np.inf)
     assert inspect(free, OWN) is StopReason.NONE
+
+
+ERRORS = (
+    *("error_energy", "error_norm", "error_rate", "error_acceleration"),
+    *("error_change", "error_position", "error_reference"),
+)
+MARGINS = ("torque_margin", "position_margin", "velocity_margin", "obstacle_margin", "self_margin")
+
+
+@pytest.mark.parametrize("name", [*ERRORS, *MARGINS])
+def test_a_record_that_claims_more_than_the_own_proof_in_any_number_does_not_agree(name: str) -> None:
+    """Smaller errors or larger margins, by more than rounding; the other way it claims less, which is as good."""
+    own = certificate()
+    assert agrees(GOOD, own)
+    value = np.array(getattr(GOOD, name), dtype=float)
+    step = 1e-3 * (1.0 + np.abs(value))
+    more, less = (value - step, value + step) if name in ERRORS else (value + step, value - step)
+    assert not agrees(replace_fields(GOOD, **{name: more}), own)
+    assert agrees(replace_fields(GOOD, **{name: less}), own)
 
 
 @pytest.mark.parametrize("name", ["q0", "k", "lower", "robust_limit", "edges", "torque_margin"])

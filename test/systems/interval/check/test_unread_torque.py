@@ -15,8 +15,9 @@ from shared.payload_problem import Problem, SineMotion
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.results import Status
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.calibration import Run, calibrate
+from sysid_nodes.systems.interval.calibration import calibrate
 from sysid_nodes.systems.interval.calibration_file import save_calibration
+from sysid_nodes.systems.interval.calibration_runs import Run
 from sysid_nodes.systems.interval.check.arm_check import check_arm
 from sysid_nodes.systems.interval.check.arm_fit import ArmFit
 from sysid_nodes.systems.interval.check.draft import draft_lines
@@ -72,7 +73,9 @@ def test_a_payload_that_such_a_joint_does_not_show_stays_inside(
     arm: Problem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the joint would have to show is far above what an unloaded run leaves over: its rows would exclude it."""
-    monkeypatch.setattr("sysid_nodes.systems.interval.calibration.LEAST_SUMS", 2)  # rows over several windows, too
+    monkeypatch.setattr(
+        "sysid_nodes.systems.interval.calibration_bounds.LEAST_SUMS", 2
+    )  # rows over several windows, too
     rng = np.random.default_rng(8)
     limit = arm.robot.limits.torque[DEAD]
     stated = tuple(limit if k == DEAD else 0.0 for k in range(arm.robot.n))

@@ -18,7 +18,7 @@ from sysid_nodes.data.inertia import is_consistent
 from sysid_nodes.models.known_robot import KnownRobotConfig, known_box
 from sysid_nodes.results import IdentificationResult
 from sysid_nodes.robots import load_robot
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.estimator import StatisticalEstimator, before_any_data, project

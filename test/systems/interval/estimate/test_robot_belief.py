@@ -18,7 +18,7 @@ from sysid_nodes.data.config import load_yaml
 from sysid_nodes.data.joint_samples import JointSamples
 from sysid_nodes.models.known_robot import known_box
 from sysid_nodes.robots import Robot, load_robot
-from sysid_nodes.systems.interval.calibration import Run, run_rows
+from sysid_nodes.systems.interval.calibration_runs import Run, run_rows
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 from sysid_nodes.systems.interval.estimate.belief import Belief
 from sysid_nodes.systems.interval.estimate.robot_belief import Bare, predicting_point, statistical_belief
