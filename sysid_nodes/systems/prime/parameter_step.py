@@ -50,9 +50,12 @@ def curved_step(
         value = float(pull @ step + 0.5 * step @ slanted + 0.5 * residual @ residual)
         return value, step, pull + slanted, residual
 
-    start = value = 0.5 * float(prior @ prior)
-    _, step, along, residual = evaluate(theta)
-    at, damping = theta, 1e-6
+    start = 0.5 * float(prior @ prior)
+    at, (value, step, along, residual), damping = theta, evaluate(theta), 1e-6
+    with np.errstate(over="ignore", invalid="ignore"):
+        straight = parameters.move(theta, cho_solve((corner, True), -gradient))
+        if np.isfinite(straight).all() and (there := evaluate(straight))[0] < value:  # else: a long curved way to it
+            at, (value, step, along, residual) = straight, there
     for _ in range(_MOST):
         by, own = parameters.step_slope(theta, at), prior_jacobian(parameters, config, at)
         local = by.T @ hessian @ by + own.T @ own
