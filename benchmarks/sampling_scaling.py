@@ -26,7 +26,7 @@ _CANDIDATES = {
     "CMA-ES as in the paper": (12, 10_000, 250),
     "the exploration planner": (10, 19_600, 2050),
 }
-"""Candidates an iteration, steps of one, and of these in a row (docs/sampling/index.md)."""
+"""Candidates an iteration, steps of one, and of these in a row (docs/sampling/evidence.md)."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

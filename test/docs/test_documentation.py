@@ -25,6 +25,7 @@ from sysid_nodes.cli.main import COMMANDS, main
 from sysid_nodes.data import JointSamples
 from sysid_nodes.data.config import load_yaml
 from sysid_nodes.robots import load_robot
+from sysid_nodes.sessions.bayesian.config import BayesianSessionConfig
 from sysid_nodes.sessions.prime.config import PrimeSessionConfig
 from sysid_nodes.systems.interval.config import IntervalIdentifierConfig
 
@@ -34,6 +35,8 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 TUTORIAL = ROOT / "docs" / "interval" / "tutorial-own-robot.md"
 KINOVA = ROOT / "docs" / "interval" / "kinova.md"
 OWN_ARM = ROOT / "examples" / "own_arm"
+SESSIONS: dict[str, type] = {"prime": PrimeSessionConfig, "bayesian": BayesianSessionConfig}
+"""Whose parameter files a folder's pages show; those of others are the interval identifier's."""
 
 
 def blocks(page: Path, language: str = "") -> list[str]:
@@ -195,7 +198,7 @@ def test_parameter_files_in_the_text_are_valid(page: Path, tmp_path: Path) -> No
     for k, text in enumerate(blocks(page, "yaml")):
         file = tmp_path / f"{k}.yaml"
         file.write_text(text, encoding="utf-8")
-        load_yaml(PrimeSessionConfig if page.parent.name == "prime" else IntervalIdentifierConfig, file)
+        load_yaml(SESSIONS.get(page.parent.name, IntervalIdentifierConfig), file)
 
 
 def test_the_tutorial_s_parameter_file_is_the_example_s(tmp_path: Path) -> None:

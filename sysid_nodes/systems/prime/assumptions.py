@@ -7,7 +7,7 @@ from sysid_nodes.systems.prime.config import PrimeConfig
 
 
 def assumptions(config: PrimeConfig) -> tuple[str, ...]:
-    """Of a configuration. How far off estimates were where such a thing was false: docs/prime/index.md."""
+    """Of a configuration. How far off estimates were where such a thing was false: docs/prime/evidence.md."""
     ground = "the ground is one plane" if config.contact.foothold_sigma == 0.0 else "footholds lie about one plane"
     outside = (
         "nothing but the ground and its weight acts on the robot: a steady force, as of a cable, is taken for a lean"
