@@ -8,21 +8,46 @@ x what is told, h what is not and R the triangular root of all rows,
 
     R = [R_xx R_xh; 0 R_hh]:   the first rows tell x if h were known and go on; the last, of h alone, do not.
 
-The feet's places tell slope, feet and encoders' offsets beside the base's attitude: these are estimated.
+The feet's places tell slope, feet and encoders' offsets beside the base's attitude: these are estimated. A robot that
+stands and waves its arms is not at rest: their links, drives and delays show in what moves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from sysid_nodes.signals.samples import Samples
+from sysid_nodes.systems.prime.config import PrimeConfig
+from sysid_nodes.systems.prime.observability import largest_rms
 from sysid_nodes.systems.prime.parameters import Parameters
 from sysid_nodes.systems.prime.problem import Arrival
 from sysid_nodes.systems.prime.score import Score
 
 Array = npt.NDArray[np.float64]
+
+_APART = 5
+"""Steps over which positions tell a joint's velocity: noise of one alone would pass for motion."""
+
+
+def base_rests(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:
+    """Whether the gyroscope says that the base never turned as fast as an inertia needs to be seen."""
+    gyro = samples.get("gyroscope")
+    if gyro is None or not len(gyro):
+        return False
+    return bool(largest_rms(gyro.values, config.step).max() < config.inertia.least_turning)
+
+
+def is_at_rest(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:
+    """Whether the base rests, and every joint that is read."""
+    joints = samples.get("joint_position")
+    if joints is None or len(joints) <= _APART or not base_rests(samples, config):
+        return False
+    velocity = (joints.values[_APART:] - joints.values[:-_APART]) / (_APART * config.step)
+    return bool(largest_rms(velocity, config.step).max() < config.inertia.least_swing)
 
 
 def open_covariance(parameters: Parameters, covariance: Array) -> Array:

@@ -168,6 +168,13 @@ class InertiaConfig:
         unit="rad/s",
         minimum=0.0,
     )
+    least_swing: float = option(
+        0.3,
+        "velocity of a joint, root mean square over half a second, from which on a robot is not at rest though its base"
+        " does not turn: drives, links and delays are estimated",
+        unit="rad/s",
+        minimum=0.0,
+    )
     mass_sigma: float = option(0.7, "prior standard deviation of a mass's logarithm", minimum=1e-6)
     com_sigma: float = option(0.15, "prior standard deviation of the centre of mass", unit="m", minimum=1e-6)
     shape_sigma: float = option(

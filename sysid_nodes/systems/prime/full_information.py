@@ -17,8 +17,7 @@ from sysid_nodes.solvers.trajectory_least_squares import Blocks, LevenbergMarqua
 from sysid_nodes.solvers.trajectory_least_squares.factor import factorise
 from sysid_nodes.solvers.trajectory_least_squares.posterior import covariances
 from sysid_nodes.solvers.trajectory_least_squares.robust import fits
-from sysid_nodes.systems.prime.at_rest import open_covariance
-from sysid_nodes.systems.prime.config import PrimeConfig
+from sysid_nodes.systems.prime.at_rest import base_rests, is_at_rest, open_covariance
 from sysid_nodes.systems.prime.dead_reckoning import add_place_drift, stages_with_place
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.firmness import with_firmness
@@ -94,7 +93,9 @@ def estimate_motion(
     estimate = motion_estimate(
         problem, solved, residuals, found, times, iterations=solved.iterations, solve_time=elapsed
     )
-    untold = None if end.rest is None else untold_effect(told, blocks, end.linearised)
+    untold = None
+    if end.rest is not None and not base_rests(samples, model.config):
+        untold = untold_effect(told, blocks, end.linearised)
     estimate = replace(estimate, outside=_outside(told, solved.point, residuals, blocks), untold=untold)
     estimate = add_place_drift(model, estimate, stages_with_place(samples, len(times)))
     left = without_limits(problem.groups, residuals)
@@ -113,16 +114,6 @@ def _outside(
     if factor is None or found is None:
         return None
     return outside_wrench(problem, point.theta, residuals, blocks, factor, found)
-
-
-def is_at_rest(samples: Mapping[str, Samples], config: PrimeConfig) -> bool:
-    """Whether the gyroscope says that the base never turned as fast as an inertia needs to be seen."""
-    gyro = samples.get("gyroscope")
-    if gyro is None or not len(gyro):
-        return False
-    span = min(max(round(SPAN / config.step), 1), len(gyro))
-    total = np.cumsum(np.concatenate([np.zeros((1, 3)), gyro.values**2]), axis=0)
-    return bool(np.sqrt((total[span:] - total[:-span]).max() / span) < config.inertia.least_turning)
 
 
 def has_point_feet(problem: PrimeProblem) -> bool:

@@ -27,7 +27,7 @@ from sysid_nodes.systems.prime.arrival import (
     next_arrival,
     restart_arrival,
 )
-from sysid_nodes.systems.prime.at_rest import forget_untold, open_covariance
+from sysid_nodes.systems.prime.at_rest import forget_untold, is_at_rest, open_covariance
 from sysid_nodes.systems.prime.dead_reckoning import (
     add_place_unseen,
     distance_since_seen,
@@ -39,7 +39,7 @@ from sysid_nodes.systems.prime.dead_reckoning import (
 )
 from sysid_nodes.systems.prime.estimate import motion_estimate
 from sysid_nodes.systems.prime.firmness import with_firmness
-from sysid_nodes.systems.prime.full_information import has_point_feet, is_at_rest, solve_by_continuation
+from sysid_nodes.systems.prime.full_information import has_point_feet, solve_by_continuation
 from sysid_nodes.systems.prime.horizon_config import HorizonConfig
 from sysid_nodes.systems.prime.initialisation import (
     first_seen,
@@ -50,7 +50,7 @@ from sysid_nodes.systems.prime.initialisation import (
 from sysid_nodes.systems.prime.limits import without_limits
 from sysid_nodes.systems.prime.model import Model
 from sysid_nodes.systems.prime.noise_weights import stated_residuals
-from sysid_nodes.systems.prime.observability import turning_rms
+from sysid_nodes.systems.prime.observability import largest_rms, turning_rms
 from sysid_nodes.systems.prime.outside import outside_wrench
 from sysid_nodes.systems.prime.prediction import predict
 from sysid_nodes.systems.prime.problem import Arrival, PrimeProblem, build_problem, first_arrival
@@ -102,6 +102,7 @@ class MovingHorizon:
         self._arrival: Arrival | None = None
         self._dropped = 0
         self._turned = np.zeros(3)  # of the base since the beginning, see observability.py
+        self._swung = 0.0  # of the joints
         self._loaded = False  # whether torques have been read since
         self._rests = False  # whether the robot did throughout the last window
         self._placed = True  # whether something has seen the base's place since the motion began
@@ -117,7 +118,7 @@ class MovingHorizon:
     def forget(self) -> None:
         """Forgets everything."""
         self._last = self._known = self._pose = None
-        self._theta, self._turned, self._loaded = self._model.parameters.mean, np.zeros(3), False
+        self._theta, self._turned, self._swung, self._loaded = self._model.parameters.mean, np.zeros(3), 0.0, False
         self.restart()
         self._covariances = WindowCovariances(self._config.covered)
         self._untold = UntoldWatch()
@@ -129,9 +130,9 @@ class MovingHorizon:
 
     def recall(self, knowledge: Knowledge | None) -> None:
         """Forgets the motion but its end, and goes on from what was known of the constants once; None: the prior."""
-        kept = self._pose, self._turned, self._loaded, self._untold
+        kept = self._pose, self._turned, self._swung, self._loaded, self._untold
         self.forget()
-        self._pose, self._turned, self._loaded, self._untold = kept
+        self._pose, self._turned, self._swung, self._loaded, self._untold = kept
         if knowledge is not None:
             self._theta, self._known = knowledge.theta, knowledge.arrival
 
@@ -207,7 +208,8 @@ class MovingHorizon:
         self._untold.restart()
 
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        tells = last.fits and not self._rests
+        turned = self._turned.max() >= self._model.config.inertia.least_turning
+        tells = last.fits and bool(turned) and not self._rests
         problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=tells)
         variances = self._covariances.variances
         arrival = next_arrival(problem, last.blocks, last.linearised, last.factor, count, variances, effects)
@@ -286,11 +288,12 @@ class MovingHorizon:
     def _build_problem(self, arrival: Arrival) -> PrimeProblem:
         """Of the window, its readings weighed by the noise that those before it showed.
 
-        Drives, links and what else a stand does not tell stay at their prior's mean until the base has turned.
+        Drives, links and what else a stand does not tell stay at their prior's mean until base or joints have moved.
         """
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
-        at_rest = self._turned.max() < config.inertia.least_turning and is_at_rest(self._samples, config)
+        moved = self._turned.max() >= config.inertia.least_turning or self._swung >= config.inertia.least_swing
+        at_rest = not moved and is_at_rest(self._samples, config)
         return problem.hold_constants() if at_rest else self._covariances.weights.weigh(problem)
 
     def _free(self, solved: Improved) -> Improved:
@@ -311,6 +314,7 @@ class MovingHorizon:
             found = replace(found, parameter=open_covariance(self._model.parameters, found.parameter))
         motion = solved.problem.inner.residuals(result.point, solved.problem.law)[2]
         self._turned = np.maximum(self._turned, turning_rms(motion))
+        self._swung = max(self._swung, float(largest_rms(motion.velocity[:, 6:], motion.dt).max(initial=0.0)))
         self._loaded = self._loaded or solved.problem.loaded
         kept = 0 if self._last is None else self._last.problem.stages - self._dropped
         estimate = motion_estimate(

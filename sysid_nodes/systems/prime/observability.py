@@ -33,12 +33,17 @@ _PAIRS = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 """Axes of Ixx, Ixy, Iyy, Ixz, Iyz, Izz."""
 
 
+def largest_rms(velocity: Array, dt: float) -> Array:
+    """(k,) largest root mean square over any span of each of k velocities (N, k), their steps dt apart [s]."""
+    squares = velocity**2
+    span = min(max(round(SPAN / dt), 1), len(squares))
+    total = np.concatenate([np.zeros((1, squares.shape[1])), np.cumsum(squares, axis=0)])
+    return np.asarray(np.sqrt(np.maximum((total[span:] - total[:-span]).max(axis=0), 0.0) / span))
+
+
 def turning_rms(motion: DiscreteMotion) -> Array:
     """(3,) largest root mean square of the base's angular velocity over any span, about each of its axes [rad/s]."""
-    squares = motion.velocity[:, 3:6] ** 2
-    span = min(max(round(SPAN / motion.dt), 1), len(squares))
-    total = np.concatenate([np.zeros((1, 3)), np.cumsum(squares, axis=0)])
-    return np.asarray(np.sqrt(np.maximum((total[span:] - total[:-span]).max(axis=0), 0.0) / span))
+    return largest_rms(motion.velocity[:, 3:6], motion.dt)
 
 
 def observed_parameters(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +17,19 @@ from sysid_nodes.signals.samples import AlignedSteps
 from sysid_nodes.simulation.legged import LeggedSimulationConfig
 from sysid_nodes.simulation.legged.load import LoadConfig
 from sysid_nodes.solvers.trajectory_least_squares import GaussianPrior
-from sysid_nodes.systems.prime import HorizonConfig, MovingHorizon, PrimeConfig, build_model, estimate_motion
-from sysid_nodes.systems.prime.at_rest import forget_untold, open_covariance
+from sysid_nodes.systems.prime import (
+    HorizonConfig,
+    MovingHorizon,
+    PrimeConfig,
+    build_model,
+    estimate_motion,
+    full_information,
+)
+from sysid_nodes.systems.prime.at_rest import base_rests, forget_untold, is_at_rest, open_covariance
 from sysid_nodes.systems.prime.carried import Carried
 from sysid_nodes.systems.prime.problem import Arrival
 from sysid_nodes.systems.prime.score import Score
+from sysid_nodes.systems.prime.untold_watch import UntoldWatch
 
 _GO2 = simulate(LeggedSimulationConfig(motion="stand"), 0.1, seed=0).robot
 _PARAMETERS = build_model(_GO2, PrimeConfig()).parameters
@@ -125,3 +134,38 @@ def test_a_stand_of_feet_and_joints_that_are_not_as_described(whole: bool) -> No
     untold = model.parameters.is_untold_at_rest
     sigmas = np.sqrt(np.diag(found.parameter_covariance))
     np.testing.assert_allclose(sigmas[untold], model.parameters.sigma[untold], rtol=1e-6)  # of a linear solve
+
+
+def test_arms_that_wave_are_no_rest_and_name_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A G1 whose base does not turn: constants are free, as its arms tell of them, in either mode.
+
+    Held at their priors they contradicted the motion. What is left out is not looked for: a gyroscope that reads next
+    to nothing was named for a scale of 0.6.
+    """
+    log = simulate(LeggedSimulationConfig(robot="g1", motion="stand"), 0.8, seed=8, skip=1.0)
+    config = PrimeConfig()
+    assert base_rests(log.steps.samples, config)
+    assert not is_at_rest(log.steps.samples, config)
+    looked: list[bool] = []
+    effects = UntoldWatch.effects
+
+    def spy(watch: UntoldWatch, *args: Any, fits: bool) -> Any:
+        looked.append(fits)
+        return effects(watch, *args, fits=fits)
+
+    monkeypatch.setattr(UntoldWatch, "effects", spy)
+    monkeypatch.setattr(full_information, "untold_effect", lambda *_: pytest.fail("looked for"))
+    model = build_model(log.robot, config)
+    horizon = MovingHorizon(model, HorizonConfig())
+    for k in range(0, len(log.steps), 8):
+        now = {name: entry.between(k, k + 8) for name, entry in log.steps.samples.items()}
+        horizon.push(AlignedSteps(0, k, log.steps.times[k : k + 8], now))
+        horizon.step()
+    assert looked and not any(looked)
+    assert not horizon._rests
+    whole = estimate_motion(model, log.steps.times, log.steps.samples)
+    held = model.parameters.is_untold_at_rest
+    sigmas = np.sqrt(np.diag(whole.parameter_covariance))
+    assert (sigmas[held] < 0.99 * model.parameters.sigma[held]).any()
+    still = simulate(LeggedSimulationConfig(motion="stand"), 0.8, seed=8, skip=1.0)
+    assert is_at_rest(still.steps.samples, config)

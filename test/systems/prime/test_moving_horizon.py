@@ -164,7 +164,7 @@ def test_readings_are_weighed_by_the_noise_of_windows_before(trot: LeggedLog) ->
     assert horizon._last.problem.weights["gyroscope"] == pytest.approx(3.46, rel=0.3)
     assert 0.1 < found.fit["gyroscope"].rms < 0.34
     shown = copy.deepcopy(horizon._covariances.weights._noise._sums["gyroscope"])
-    rests = replace(config, inertia=replace(config.inertia, least_turning=100.0))
+    rests = replace(config, inertia=replace(config.inertia, least_turning=100.0, least_swing=100.0))
     horizon._model = build_model(trot.robot, rests)
     list(follow(horizon, trot, range(60, 90, 2)))
     np.testing.assert_array_equal(horizon._covariances.weights._noise._sums["gyroscope"], shown)
