@@ -24,6 +24,7 @@ from sysid_nodes.systems.prime import (
     build_model,
     estimate_motion,
     full_information,
+    moving_horizon,
 )
 from sysid_nodes.systems.prime.at_rest import base_rests, forget_untold, is_at_rest, open_covariance
 from sysid_nodes.systems.prime.carried import Carried
