@@ -51,7 +51,7 @@ class PacingConfig:
     )
     max_lag: float = option(
         0.5,
-        "lag behind the newest reading at which data are skipped, and beyond which no estimate is told",
+        "lag behind the newest reading at which data are skipped, and beyond which no estimate is published",
         unit="s",
         minimum=0.02,
     )
@@ -143,7 +143,7 @@ class Pacer:
         """The work that is skipped, in one line; empty for none."""
         if self.late:
             most = self._config.max_lag
-            return f"the machine cannot keep up: an estimate that is more than {most:g} s late is not told"
+            return f"the machine cannot keep up: an estimate that is more than {most:g} s late is not published"
         if self.skipping:
             return "the machine cannot keep up: readings are skipped to catch up"
         if not self.slowed:

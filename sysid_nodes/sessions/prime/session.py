@@ -65,7 +65,7 @@ def prime_robot(config: PrimeSessionConfig) -> Robot:
 class PrimeSession:
     """Feeds readings to the estimator, at the pace that the machine allows, and judges its estimates.
 
-    An estimate that is later than `pacing.max_lag` when its solve has ended is not told: the motion is lost meanwhile.
+    An estimate that is later than `pacing.max_lag` once solved is not published: the motion is lost meanwhile.
 
     Every method is for one thread. The same readings in the same order give the same estimates as long as the machine
     keeps up; when it does not, the judgement says so.

@@ -226,7 +226,7 @@ def test_an_estimate_that_is_too_late_is_not_told() -> None:
         if session.judgement.status is PrimeStatus.LOST:
             lost.append(session.judgement.sentence)
     updates = [update for update in told if update is not None]
-    assert lost and lost[0].endswith("the machine cannot keep up: an estimate that is more than 0.3 s late is not told")
+    assert lost and lost[0].endswith("cannot keep up: an estimate that is more than 0.3 s late is not published")
     assert max(update.lag for update in updates) < 0.3
     assert not any(0.5 <= update.estimate.t[-1] - START < 0.6 for update in updates)
     assert np.all(np.diff(np.concatenate([update.estimate.t[list(update.stages)] for update in updates])) > 0.0)
