@@ -38,34 +38,33 @@ import importlib, json, sys, time
 import rclpy
 from rclpy.parameter import Parameter
 
-module, kind, cases = *sys.argv[1].split("."), json.loads(sys.argv[2])
+module, kind, parameters = *sys.argv[1].split("."), json.loads(sys.argv[2])
 make = getattr(importlib.import_module(f"sysid_nodes.ros.nodes.{module}"), kind)
-for parameters in cases:
-    rclpy.init()
-    node = make(parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()])
-    if hasattr(node, "trigger_configure"):
-        described = "robot" not in parameters  # a description that nobody publishes
-        assert (node.trigger_configure().name == "SUCCESS") is described
-        if described:
-            assert node.trigger_activate().name == "SUCCESS"
-    if kind == "CertifiedPlannerNode":
-        node._listen_to_joints(True)
-    name = node.get_name()
-    ways = (node.get_publisher_names_and_types_by_node, node.get_subscriber_names_and_types_by_node,
-            node.get_service_names_and_types_by_node)
-    made = ({own.topic_name for own in node.publishers}, {own.topic_name for own in node.subscriptions},
-            {own.service_name for own in node.services})
-    end = time.monotonic() + 60.0  # the graph learns of them in a thread of its own
-    while not all(own <= {topic for topic, _ in way(name, "/")} for own, way in zip(made, ways)):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    print(json.dumps([name, *([topic for topic, _ in way(name, "/")] for way in ways)]))
-    if hasattr(node, "release"):
-        node.release()
-    node.destroy_node()
-    rclpy.try_shutdown()
+rclpy.init()
+node = make(parameter_overrides=[Parameter(name, value=value) for name, value in parameters.items()])
+if hasattr(node, "trigger_configure"):
+    described = "robot" not in parameters  # a description that nobody publishes
+    assert (node.trigger_configure().name == "SUCCESS") is described
+    if described:
+        assert node.trigger_activate().name == "SUCCESS"
+if kind == "CertifiedPlannerNode":
+    node._listen_to_joints(True)
+name = node.get_name()
+ways = (node.get_publisher_names_and_types_by_node, node.get_subscriber_names_and_types_by_node,
+        node.get_service_names_and_types_by_node)
+made = ({own.topic_name for own in node.publishers}, {own.topic_name for own in node.subscriptions},
+        {own.service_name for own in node.services})
+end = time.monotonic() + 60.0  # the graph learns of them in a thread of its own
+while not all(own <= {topic for topic, _ in way(name, "/")} for own, way in zip(made, ways)):
+    assert time.monotonic() < end
+    time.sleep(0.01)
+print(json.dumps([name, *([topic for topic, _ in way(name, "/")] for way in ways)]))
+if hasattr(node, "release"):
+    node.release()
+node.destroy_node()
+rclpy.try_shutdown()
 """
-"""A process of its own: what other tests leave of ROS in theirs is no part of this."""
+"""A process for every node: after another of its name in the same process, now and then the graph never has it."""
 
 
 SIMULATED_TIME = {"/clock", "/parameter_events"}
@@ -85,12 +84,14 @@ def test_a_node_has_what_it_is_granted_and_no_more(kind: str, project_root: Path
     path = project_root / "config" / "sros2" / "policy.xml"
     said, heard, served = set(), set(), set()
     key = {"authority.key_file": str(tmp_path / "key")}
-    command = [sys.executable, "-c", ALONE, kind, json.dumps([key | parameters for parameters in KINDS[kind]])]
-    # A domain of its own: a node of the same name that another test left would be taken for this one.
-    own = environment(free_domain())
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=tmp_path, env=own)
-    assert done.returncode == 0, done.stderr
-    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    told = []
+    for parameters in KINDS[kind]:
+        command = [sys.executable, "-c", ALONE, kind, json.dumps(key | parameters)]
+        # A domain of its own: a node of the same name that another test left would be taken for this one.
+        own = environment(free_domain())
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, cwd=tmp_path, env=own)
+        assert done.returncode == 0, done.stderr
+        told += [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     assert len(told) == len(KINDS[kind])
     name = told[0][0]
     for _, publishers, subscribers, services in told:
