@@ -135,7 +135,7 @@ class Pacer:
 
     @property
     def late(self) -> bool:
-        """Whether the last solve ended too late for its estimate to be told."""
+        """Whether the last solve ended too late for its estimate to be published."""
         return self._lag > self._config.max_lag
 
     @property

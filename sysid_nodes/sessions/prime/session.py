@@ -278,11 +278,9 @@ class PrimeSession:
         dt = self.config.prime.step
         first = min(max(int(np.searchsorted(estimate.t, self._published + 0.5 * dt)), 1), last)
         self._published = float(estimate.t[last])
-        return (
-            None
-            if late
-            else PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, self.frames)
-        )
+        if late:
+            return None
+        return PrimeUpdate(estimate, range(first, last + 1), self.judgement, lag, self.newest, self.frames)
 
     def _believe(self, estimate: PrimeEstimate) -> None:
         """Keeps an estimate now and then: one of before a fall shows is not touched by it yet."""

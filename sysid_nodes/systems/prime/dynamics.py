@@ -78,11 +78,11 @@ class DynamicsRows:
         joints = torque_scale / np.sqrt(1.0 + (process.torque * torque_scale) ** 2)
         self.scale = np.concatenate([np.broadcast_to(base, (len(torque), 6)), joints], axis=1)
 
-    def after(self, first: int) -> DynamicsRows:
-        """The rows of the inner stages that follow stage `first`."""
-        part = copy(self)
-        part.torque, part.late, part.scale = self.torque[first:], self.late[first:], self.scale[first:]
-        part._rates = self._rates[first:]
+    def after(self, first: int, count: int | None = None) -> DynamicsRows:
+        """The rows of the inner stages that follow stage `first`, or of so many of them."""
+        part, kept = copy(self), slice(first, None if count is None else first + count)
+        part.torque, part.late, part.scale = self.torque[kept], self.late[kept], self.scale[kept]
+        part._rates = self._rates[kept]
         return part
 
     @property
@@ -114,10 +114,10 @@ class DynamicsRows:
         moved.scale[:, 6:] *= factor
         return moved
 
-    def delay_columns(self, part: slice = slice(None)) -> Array:
-        """(B, n, d) derivative of the joints' whitened rows by the torques' delay, if there is one, of rows `at` it."""
+    def delay_columns(self) -> Array:
+        """(K, n, d) derivative of the joints' whitened rows by the torques' delay, if there is one, of rows `at` it."""
         delays = self._parameters.torque_delay
-        slope = -self.scale[part, 6:] * self.late[part]
+        slope = -self.scale[:, 6:] * self.late
         return np.broadcast_to(slope[:, :, None], (*slope.shape, delays.stop - delays.start))
 
     def constant_columns(self, point: Trajectory, at: Evaluated, residual: Array) -> Array:

@@ -251,8 +251,8 @@ class CompiledRows:
             point.q[stages], point.w[stages], part, columns
         )
         first, nv = np.arange(begin, end), self.base.nv
-        rows = self.dynamics.at(self.base, point.theta)
-        by_parameter[:, 6:nv, self.parameters.torque_delay] = rows.delay_columns(slice(begin, end))
+        moved = self.dynamics.after(begin, end - begin).at(self.base, point.theta)
+        by_parameter[:, 6:nv, self.parameters.torque_delay] = moved.delay_columns()
         dynamics, contact = (
             Blocks(first, out[:, rows], by_stage[:, rows], by_parameter[:, rows], by_local[:, rows], first + 1)
             for rows in (slice(nv), slice(nv, None))

@@ -207,9 +207,13 @@ class MovingHorizon:
         self._covariances.restart()
         self._untold.restart()
 
+    @property
+    def _has_turned(self) -> bool:
+        """Whether the base ever turned as fast as an inertia needs to be seen."""
+        return bool(self._turned.max() >= self._model.config.inertia.least_turning)
+
     def _next_arrival(self, last: Improved, count: int) -> Arrival | None:
-        turned = self._turned.max() >= self._model.config.inertia.least_turning
-        tells = last.fits and bool(turned) and not self._rests
+        tells = last.fits and self._has_turned and not self._rests
         problem, effects = self._untold.effects(last.problem, last.linearised, count, fits=tells)
         variances = self._covariances.variances
         arrival = next_arrival(problem, last.blocks, last.linearised, last.factor, count, variances, effects)
@@ -292,7 +296,7 @@ class MovingHorizon:
         """
         problem = build_problem(self._model, self._samples, len(self._times), arrival)
         config = self._model.config
-        moved = self._turned.max() >= config.inertia.least_turning or self._swung >= config.inertia.least_swing
+        moved = self._has_turned or self._swung >= config.inertia.least_swing
         at_rest = not moved and is_at_rest(self._samples, config)
         return problem.hold_constants() if at_rest else self._covariances.weights.weigh(problem)
 

@@ -45,17 +45,10 @@ def test_a_factor_takes_another_gradient(layout: Layout, width: int, seed: int) 
     assert flat == pytest.approx(expected, rel=1e-6, abs=1e-6 * (1.0 + np.abs(expected).max()))
 
 
-class Valley:
-    """y = x^2 told a thousand times better than that x is 2, with y >= 0 a bound, and no equality of its only stage."""
+class StageAndConstant:
+    """Points (x, y) of a stage x and a constant y, without equalities."""
 
     layout = Layout(1, 1, 1)
-
-    def linearise(self, point: Array) -> list[Blocks]:
-        by_x, by_y = np.array([[[-2e3 * point[0]], [1.0]]]), np.array([[[1e3], [0.0]]])
-        return [Blocks(np.zeros(1, dtype=np.intp), self.residuals(point)[0], by_x, by_y)]
-
-    def residuals(self, point: Array) -> list[Array]:
-        return [np.array([[1e3 * (point[1] - point[0] ** 2), point[0] - 2.0]])]
 
     def retract(self, point: Array, stage_step: Array, parameter_step: Array, local_step: Array) -> Array:
         assert local_step.size == 0
@@ -63,6 +56,17 @@ class Valley:
 
     def stage_equalities(self, point: Array) -> StageEqualities:
         return StageEqualities(np.zeros((1, 0)), np.zeros((1, 0, point.size - 1)))
+
+
+class Valley(StageAndConstant):
+    """y = x^2 told a thousand times better than that x is 2, with y >= 0 a bound, and no equality of its only stage."""
+
+    def linearise(self, point: Array) -> list[Blocks]:
+        by_x, by_y = np.array([[[-2e3 * point[0]], [1.0]]]), np.array([[[1e3], [0.0]]])
+        return [Blocks(np.zeros(1, dtype=np.intp), self.residuals(point)[0], by_x, by_y)]
+
+    def residuals(self, point: Array) -> list[Array]:
+        return [np.array([[1e3 * (point[1] - point[0] ** 2), point[0] - 2.0]])]
 
     def parameter_rows(self, point: Array) -> ParameterRows:
         return ParameterRows(np.zeros((0, 2)), np.array([-point[1]]), np.array([np.inf]))
@@ -115,10 +119,8 @@ def test_a_parabola_tells_how_long_a_step_should_be(curvature: float) -> None:
     assert tried[1] <= 3 < 10 < tried[0]
 
 
-class Bounded:
+class Bounded(StageAndConstant):
     """The same with a constant in x's place, which is to be at least 0.03, and a stage that nothing moves."""
-
-    layout = Layout(1, 1, 1)
 
     def linearise(self, point: Array) -> list[Blocks]:
         by_parameter = np.array([[[0.0], [1.0], [-0.6 * point[1]]]])
@@ -127,13 +129,6 @@ class Bounded:
 
     def residuals(self, point: Array) -> list[Array]:
         return [np.array([[point[0], point[1], 1.0 - 0.3 * point[1] ** 2]])]
-
-    def retract(self, point: Array, stage_step: Array, parameter_step: Array, local_step: Array) -> Array:
-        assert local_step.size == 0
-        return point + np.array([stage_step[0, 0], parameter_step[0]])
-
-    def stage_equalities(self, point: Array) -> StageEqualities:
-        return StageEqualities(np.zeros((1, 0)), np.zeros((1, 0, point.size - 1)))
 
     def parameter_rows(self, point: Array) -> ParameterRows:
         return ParameterRows(np.zeros((0, 2)), np.array([0.03 - point[1]]), np.array([np.inf]))
